@@ -16,10 +16,12 @@
 //
 // column_reduction: the contiguous axis j is kept, all reduced axes are fused to k.
 //
-//   for others, j / tx, p in parts           blockIdx.x
+//   for others, j / lanes / tx, p in parts   blockIdx.x
 //     for j in tx                            threadIdx.x: coalesced
 //       for k / parts / ty                   threadIdx.y
-//         S[j] op= X[k, j]                   shared memory
+//         for lanes                          vector loads
+//           P[lane] op= X[k, j]              registers
+//       S[j] = P of all ty                   shared memory
 //
 // argmin and argmax, whose value and index are reduced together, are taken too: of equal values
 // that of the lowest index, whatever the order (break_ties).
@@ -100,6 +102,8 @@ constexpr int64_t kLeastSteps = 8;
 constexpr int64_t kLeastLoads = 4, kLeastParts = 8;
 // Parts of a result; of dynamic extents, where there may be work for so many.
 constexpr int64_t kMostParts = 1024, kDynamicParts = 512;
+// Thread blocks for each multiprocessor, before columns are taken together.
+constexpr int64_t kFullBlocks = 2;
 // Threads that share a warp's columns; of a block of short rows.
 constexpr int64_t kColumns = 32, kRowThreads = 128;
 
@@ -247,10 +251,43 @@ struct Binding {
   std::string vector;
   // Loops of results, outermost, that hold an epilogue, too: they stay where they are.
   Names placed = {};
+  // Of results, neighbours in memory, which a thread reduces its part of in registers: "" for one.
+  std::string neighbours = {};
 };
+
+// The parts of the threads along y in registers, of several results each; then one result after
+// the other.
+void BindNeighbours(Schedule* schedule, const std::string& name, const Binding& loops) {
+  Names order = loops.blocks;
+  order.insert(order.end(), {loops.x, loops.neighbours, loops.y});
+  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  Order(schedule, name, order);
+  std::string own =
+      schedule->Rfactor(LoopOf(name, loops.y), FreshBlockName(*schedule, name + "_own"));
+  schedule->SetScope(own, StorageScope::kLocal);
+  if (!loops.blocks.empty())
+    schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
+  schedule->Bind(LoopOf(name, loops.x), kThreadX);
+  schedule->Bind(LoopOf(name, loops.y), kThreadY);
+  schedule->Unroll(LoopOf(name, loops.neighbours));
+  Names inside = schedule->ComputeAt(own, LoopOf(name, loops.x));
+  const std::string &thread = inside.back(), &neighbours = inside.front();
+  order = {thread};
+  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  order.push_back(neighbours);
+  Order(schedule, own, order);
+  if (!loops.serial.empty()) {
+    std::string init = FreshBlockName(*schedule, own + "_init");
+    schedule->DecomposeReduction(own, LoopOf(own, loops.serial[0]), init);
+    schedule->Unroll(LoopOf(init, neighbours));
+  }
+  schedule->Bind(LoopOf(own, thread), kThreadY);
+  schedule->Vectorize(LoopOf(own, neighbours));
+}
 
 void Bind(Schedule* schedule, const std::string& name, Binding loops) {
   AddIf(loops.part, &loops.blocks);
+  if (!loops.neighbours.empty()) return BindNeighbours(schedule, name, loops);
   Names order = loops.blocks;
   AddIf(loops.y, &order);
   AddIf(loops.x, &order);
@@ -401,6 +438,18 @@ void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo&
   if (!fused) ReduceRowWith(schedule, reduction, target, in_parts, {});
 }
 
+// How many neighbours along the contiguous axis a thread loads at once, where there are so many for
+// all threads of a warp.
+int64_t ColumnLanes(const BlockInfo& block, const Reduction& reduction, const TargetInfo& target) {
+  auto stores = std::count_if(block.accesses.begin(), block.accesses.end(),
+                              [](const BlockAccess& access) { return access.store; });
+  bool is_dynamic = !reduction.columns.is_known() || !reduction.steps().is_known();
+  if (block.conditional || stores != 1 || target.vector_bytes == 0 || is_dynamic) return 1;
+  int64_t lanes = MoveLanes(block, reduction.contiguous, target);
+  while (lanes > 1 && reduction.columns.number < lanes * kColumns) lanes /= 2;
+  return lanes;
+}
+
 void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& reduction,
                    const TargetInfo& target) {
   const std::string &name = reduction.name, &j = block.axes[reduction.contiguous].loop;
@@ -409,27 +458,42 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& 
   int64_t x = PowerFor(columns.is_known() ? columns.number : kColumns, kColumns);
   int64_t y = most / x;
   if (steps.is_known()) y = std::min(y, PowerFor(steps.number / kLeastLoads, y));
-  int64_t blocks = reduction.results.is_known()
-                       ? reduction.results.number / columns.number * ((columns.number + x - 1) / x)
-                       : target.likely_results / x;
-  int64_t parts = PartsFor(reduction, blocks, x * y, y, target);
+  auto blocks_of = [&](int64_t width) {
+    return reduction.results.is_known()
+               ? reduction.results.number / columns.number * ((columns.number + width - 1) / width)
+               : target.likely_results / width;
+  };
+  int64_t lanes = y > 1 ? ColumnLanes(block, reduction, target) : 1;
+  // As many as leave the device full.
+  while (lanes > 1 &&
+         blocks_of(x * lanes) * std::max<int64_t>(steps.number / (y * kLeastLoads), 1) <
+             kFullBlocks * target.busy_blocks)
+    lanes /= 2;
+  int64_t parts = PartsFor(reduction, blocks_of(x * lanes), x * y, y, target);
   Names order = reduction.spatial;
   order.push_back(j);
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
   Order(schedule, name, order);
   std::string k = FuseLoops(schedule, name, reduction.outer);
   Names split = SplitBy(schedule, name, k, {parts, y}, {"_p", "_t"});
-  Lanes lanes = SplitLanes(schedule, name, j, x);
   Binding loops;
+  std::string groups = j;
+  if (lanes > 1) {
+    Lanes neighbours = SplitLanes(schedule, name, j, lanes);
+    groups = neighbours.outer;
+    loops.neighbours = neighbours.inner;
+  }
+  Lanes threads = SplitLanes(schedule, name, groups, x);
   loops.part = split[1];
   loops.y = split[2];
-  loops.x = lanes.inner;
+  loops.x = threads.inner;
   loops.blocks = reduction.spatial;
-  AddIf(lanes.outer, &loops.blocks);
+  AddIf(threads.outer, &loops.blocks);
   AddIf(split[0], &loops.serial);
   if (parts == 1) return Bind(schedule, name, loops);
   Names spatial = loops.blocks;
-  spatial.push_back(lanes.inner);
+  spatial.push_back(threads.inner);
+  AddIf(loops.neighbours, &spatial);
   ReduceParts(schedule, reduction, loops, parts, spatial, target);
 }
 

@@ -21,9 +21,6 @@ constexpr int64_t kBytesUnderWay = 32 << 10, kMostStages = 8;
 // FMAs of a multiprocessor in a cycle, for the cost model.
 constexpr double kFmaPerCycle = 1024;
 
-// Of a few rows or columns, whose tiles are small: a step is long.
-constexpr int64_t kLongSteps = 128, kFewRows = 16;
-
 struct TensorCorePlan : DeviceGemmPlan {
   int64_t warps_m = 0, warps_n = 0;  // that share the tile
 
@@ -90,11 +87,10 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
     int64_t tile_k, most, least;
   };
   std::vector<Pace> paces = {{32, 1, 1}};
-  if (machine.async_copies) paces = {{64, 3, 3}, {32, 4, 2}, {kLongSteps, 3, 3}};
+  if (machine.async_copies) paces = {{64, 3, 3}, {32, 4, 2}};
   std::vector<P> plans, unpacking;  // those that unpack B save a kernel
   for (const MatrixTiles& tiles : machine.tiles)
     for (const Pace& pace : paces) {
-      if (pace.tile_k == kLongSteps && std::min(tiles.rows, tiles.columns) > kFewRows) continue;
       P plan;
       plan.tile_m = tiles.rows;
       plan.tile_n = tiles.columns;
