@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/hoist_invariants.h"
 
+#include <cmath>
 #include <functional>
 #include <unordered_set>
 #include <utility>
@@ -247,11 +248,19 @@ class ReciprocalHoister : public StmtMutator {
     Expr result = MutateChildren(node, self);
     const auto* quotient = result.As<ir::DivNode>();
     const Expr& divisor = quotient->b;
-    bool moves = loop_ && self.dtype() == DataType::Float(32) && !divisor.As<ir::FloatImmNode>() &&
-                 !loop_->scan.Defines(divisor) && (loop_->runs || !faults_.MayFault(divisor)) &&
+    bool in_loop = loop_ && self.dtype() == DataType::Float(32);
+    if (const auto* constant = divisor.As<ir::FloatImmNode>(); in_loop && constant)
+      return HasReciprocal(constant->value)
+                 ? quotient->a * ir::MakeConst(self.dtype(), 1 / constant->value)
+                 : result;
+    bool moves = in_loop && !loop_->scan.Defines(divisor) &&
+                 (loop_->runs || !faults_.MayFault(divisor)) &&
                  !ReadsFrom(divisor, memory_, loop_->writes);
     return moves ? quotient->a * ReciprocalOf(divisor) : result;
   }
+  // Neither it nor its reciprocal is 0, infinite or subnormal.
+  static bool HasReciprocal(double x) { return std::abs(x) > 1e-37 && std::abs(x) < 1e37; }
+
   // What is not done in every iteration stays where it stands.
   template <class T>
   T Apart(const std::function<T()>& mutate) {
