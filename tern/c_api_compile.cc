@@ -108,7 +108,8 @@ ModelOptions ModelOptionsFrom(const ValueReader& options) {
   result.fuse = FlagOf(options, "fuse", true);
   result.strict_math = FlagOf(options, "strict_math", false);
   result.precision = TextOf(options, "precision");
-  if (!result.precision.empty()) graph::ParsePrecision(result.precision);
+  if (!result.precision.empty() && result.precision != "tf32")
+    graph::ParsePrecision(result.precision);
   std::string executor = TextOf(options, "executor");
   TERN_CHECK(executor.empty() || executor == "vm" || executor == "aot")
       << "executor " << executor << ": expected vm or aot";

@@ -44,7 +44,7 @@ typedef struct TernExecutable TernExecutable;
 //   bounds_checks      bool: accesses out of bounds are errors
 //   default_schedules  bool (true): functions without a schedule get one by rules
 //   fuse, strict_math  bool (true, false), of a model
-//   precision          string, of a model: "fp16", "bf16" or "mixed" (docs/onnx.md)
+//   precision          string, of a model: "fp16", "bf16", "mixed" or "tf32" (docs/onnx.md)
 //   executor           string, of a model: "vm" (default), or "aot": a host function, for browsers
 //                      (docs/aot.md); it is saved as a .tern file, and not run here
 //   offload            array of strings, of a model: libraries that compute what they take: "blas"

@@ -201,6 +201,9 @@ void AddAot(const target::Target& target, const ModelOptions& options, Prepacked
     codegen::HostCode(result->module).AddData(kAotWeightsSymbol, std::move(aot.weights));
 }
 
+// Tensors stay float32: the graph is as it was, and kernels are told.
+bool UsesTf32(const ModelOptions& options) { return options.precision == "tf32"; }
+
 }  // namespace
 
 ir::IRModule OptimizeGraph(const ir::IRModule& module, const std::vector<target::Target>& targets,
@@ -213,7 +216,7 @@ ir::IRModule OptimizeGraph(const ir::IRModule& module, const std::vector<target:
   bool integers = !options.strict_math && !targets.empty() &&
                   std::all_of(targets.begin(), targets.end(), schedule::HasDotMatmul);
   std::vector<std::string> passes =
-      graph::GraphPasses({integers, options.precision, options.offload});
+      graph::GraphPasses({integers, UsesTf32(options) ? "" : options.precision, options.offload});
   ir::IRModule result = ir::RunPasses(module, passes, options);
   bool has_versions = result->functions.size() > 1;
   return has_versions ? graph::ShareConstants(result) : result;
@@ -223,7 +226,7 @@ graph::LoweredModel LowerModel(const ir::IRModule& module, const target::Target&
                                const ModelOptions& options) {
   graph::Function main = graph::AsGraph(module->functions.at("main"));
   return graph::LowerGraph(main, graph::VersionsOf(module, main),
-                           {options.fuse, !options.strict_math, target});
+                           {options.fuse, !options.strict_math, target, UsesTf32(options)});
 }
 
 CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& target,

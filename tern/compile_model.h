@@ -19,7 +19,7 @@ namespace tern {
 struct ModelOptions : CompileOptions {
   bool fuse = true;
   bool strict_math = false;  // sums in the order written, no contraction
-  // "fp16", "bf16" or "mixed" (graph::Precision); "": as the model is.
+  // "fp16", "bf16" or "mixed" (graph::Precision), or "tf32"; "": as the model is.
   std::string precision;
   std::vector<std::string> offload = {};  // libraries that claim nodes (graph/offload.h)
   // Weights are prepacked now where they do not grow by it (pack_weights.h), for a file that is

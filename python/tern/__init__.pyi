@@ -177,7 +177,7 @@ def compile(
     default_schedules: bool = ...,
     fuse: bool = ...,
     strict_math: bool = ...,
-    precision: Literal["fp16", "bf16", "mixed"] = ...,
+    precision: Literal["fp16", "bf16", "mixed", "tf32"] = ...,
     executor: Literal["vm", "aot"] = ...,
     offload: list[str] = ...,
     prepack: bool = ...,
@@ -194,7 +194,7 @@ def explain(
     kernel: str | None = None,
     fuse: bool = ...,
     strict_math: bool = ...,
-    precision: Literal["fp16", "bf16", "mixed"] = ...,
+    precision: Literal["fp16", "bf16", "mixed", "tf32"] = ...,
     offload: list[str] = ...,
 ) -> Report: ...
 def load(path: str | PathLike[str]) -> Executable: ...

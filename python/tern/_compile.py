@@ -70,7 +70,7 @@ def compile(source, target=None, host=None, inputs=None, *, dims=None, freeze=Fa
     inputs: of a model, shapes (or arrays) by the name of the input; of a torch module, example inputs
     dims: of a model, extents by the name of the dimension
     freeze: initializers that are inputs too are constants
-    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16" or "mixed"; offload: ["blas"];
+    options: bounds_checks, default_schedules, fuse, strict_math, prepack; precision: "fp16", "bf16", "mixed" or "tf32"; offload: ["blas"];
         executor: "aot" for browsers (docs/aot.md), to be saved as a .tern file;
         specialize: "lazy" or "eager": compile in extents that come, at most 8 times, see Model.specializations
     """

@@ -21,6 +21,7 @@ struct LowerOptions {
   bool reassociate = true;  // sums in any order (--strict-math: no)
   // Whose schedule rules decide what is fused; null: they are not asked.
   target::Target target = {};
+  bool allow_tf32 = false;  // products of float32 by tensor cores (--precision tf32)
 };
 
 // Nodes that are one kernel: the first is what it is about, the others are its epilogue.

@@ -15,6 +15,7 @@
 #include "tern/graph/stages.h"
 #include "tern/ir/visitor.h"
 #include "tern/schedule/nest.h"
+#include "tern/tir/attributes.h"
 
 namespace tern::graph {
 namespace {
@@ -46,6 +47,7 @@ class GroupLowering {
     ir::Attrs attrs;
     if (options_.reassociate && !nodes_[0]->op->is_exact)
       attrs[tir::attr::kReassociate] = ffi::Any(true);
+    if (options_.allow_tf32) attrs[tir::attr::kAllowTf32] = ffi::Any(true);
     if (!constants.empty()) attrs["constants"] = ffi::Any(ffi::MakeArray(std::move(constants)));
     tir::PrimFunc function = tir::MakeFunction("kernel", params, std::move(attrs));
     if (options_.target && options_.target->is_device()) function = WithGlobalMemory(function);
@@ -120,6 +122,8 @@ GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& opt
   bool has_blocks = !schedule::BlocksIn(program.function->body).empty();
   if (has_blocks && options.reassociate)
     result.function = result.function.WithAttr(tir::attr::kReassociate, ffi::Any(true));
+  if (has_blocks && options.allow_tf32)
+    result.function = result.function.WithAttr(tir::attr::kAllowTf32, ffi::Any(true));
   if (!has_blocks && program.kernels.empty() && options.target && options.target->is_device())
     result.function = result.function.WithAttr(tir::attr::kTarget, options.target->host);
   for (const auto* values : {&result.inputs, &result.outputs})

@@ -10,6 +10,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/schedule/tensor_intrinsic.h"
+#include "tern/tir/attributes.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
@@ -305,6 +306,11 @@ void Schedule::Tensorize(const std::string& loop_name, const std::string& intrin
       Refuse("there is no tensor intrinsic " + intrinsic_name +
              ffi::DidYouMean(intrinsic_name, names) + "; there are " + ffi::Join(names));
     }
+    if (HasFlag(intrinsic->implementation, attr::kAllowTf32) &&
+        !HasFlag(function_, attr::kAllowTf32))
+      Refuse(intrinsic_name +
+             " reads 10 bits of mantissa of float32; the attribute allow_tf32 of the function says "
+             "that it may");
     if (HasFlag(intrinsic->implementation, attr::kReassociate) &&
         !HasFlag(function_, attr::kReassociate))
       Refuse(intrinsic_name +

@@ -54,6 +54,7 @@ struct KnownAttr {
 const std::vector<KnownAttr>& KnownAttrs() {
   using enum AttrPlace;
   static const std::vector<KnownAttr> known = {
+      {kFunction, attr::kAllowTf32, Flag()},
       {kFunction, attr::kConstants, Strings()},
       {kFunction, attr::kDefaults, Strings(), true},
       {kFunction, attr::kMayAlias, Flag()},

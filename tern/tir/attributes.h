@@ -8,6 +8,12 @@
 
 namespace tern::tir {
 
+namespace attr {
+// Bool, of a function: products of float32 may be of operands with 10 bits of mantissa, as tensor
+// cores multiply them; sums stay float32. By default they are not.
+inline constexpr const char* kAllowTf32 = "allow_tf32";
+}  // namespace attr
+
 enum class AttrPlace { kFunction, kLoop, kBlock };
 
 // Throws ValueError where nobody reads an attribute of that name there, with near names, and

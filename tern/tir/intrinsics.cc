@@ -307,23 +307,49 @@ void RegisterMatrixOperations() {
        }});
 }
 
+const GroupType* FindGroupType(const std::string& name) {
+  const auto* type = std::find_if(std::begin(kGroupTypes), std::end(kGroupTypes),
+                                  [&](const GroupType& one) { return one.name == name; });
+  return type == std::end(kGroupTypes) ? nullptr : type;
+}
+
 // c, how the operands lie, a and the blocks of b.
 DataType CheckGroup(const char* name, const Args& args) {
   constexpr int kElements = kWarpGroupBlock * kWarpGroupBlock, kMostBlocks = 4;
   CheckCount(name, args, 4, 3 + kMostBlocks);
-  const auto* layout = args[1].As<ir::StringImmNode>();
-  bool known = layout && layout->value.size() == 2 &&
-               std::string("ntr").find(layout->value[0]) != std::string::npos &&
-               std::string("nt").find(layout->value[1]) != std::string::npos;
+  const auto* text = args[1].As<ir::StringImmNode>();
+  std::string layout = text ? text->value : "";
+  auto blocks = static_cast<int>(args.size()) - 3;
+  int sums = blocks * kWarpGroupBlock / 2;
+  if (layout.starts_with("nt_")) {
+    const GroupType* type = FindGroupType(layout.substr(3));
+    if (!type || type->element.bits() == 16)
+      TERN_THROW(TypeError) << name << ": operands are of type e4m3, e5m2, s8, u8 or tf32, not "
+                            << layout.substr(3);
+    DataType block = type->element.with_lanes(kWarpGroupBlock * type->depth()),
+             sum = type->sum.with_lanes(sums);
+    for (size_t i = 2; i < args.size(); ++i) {
+      // Where a target stores no such floats these are their bits.
+      DataType given = args[i].dtype(), bits = DataType::UInt(block.bits(), block.lanes());
+      if (given != block && given != bits)
+        TERN_THROW(TypeError) << name << ": expected " << block.str() << ", got " << given.str();
+    }
+    if (args[0].dtype() != sum)
+      TERN_THROW(TypeError) << name << " adds products of " << type->name << " to " << sum.str()
+                            << ", not to " << args[0].dtype().str();
+    return sum;
+  }
+  bool known = layout.size() == 2 && std::string("ntr").find(layout[0]) != std::string::npos &&
+               std::string("nt").find(layout[1]) != std::string::npos;
   if (!known)
     TERN_THROW(TypeError)
-        << name << R"(: the layout of the operands is "nn", "nt", "tn", "tt", "rn" or "rt")";
-  CheckMatrix(name, args[2], layout->value[0] == 'r' ? kElements / kWarpGroupThreads : kElements);
-  for (size_t i = 3; i < args.size(); ++i) CheckMatrix(name, args[i], kElements);
-  auto blocks = static_cast<int>(args.size()) - 3;
-  CheckSums(name, {args[0], args[2], args[3]}, blocks * kWarpGroupBlock / 2);
-  for (size_t i = 4; i < args.size(); ++i)
-    CheckSums(name, {args[0], args[2], args[i]}, blocks * kWarpGroupBlock / 2);
+        << name << ": the layout of the operands is "
+        << R"("nn", "nt", "tn", "tt", "rn" or "rt", or of other types as in "nt_e4m3")";
+  CheckMatrix(name, args[2], layout[0] == 'r' ? kElements / kWarpGroupThreads : kElements);
+  for (size_t i = 3; i < args.size(); ++i) {
+    CheckMatrix(name, args[i], kElements);
+    CheckSums(name, {args[0], args[2], args[i]}, sums);
+  }
   return args[0].dtype();
 }
 
@@ -648,9 +674,15 @@ bool IsWarpMatrixOperation(const ir::CallNode* call) {
 bool IsWarpGroupOperation(const ir::CallNode* call) {
   return call->name.starts_with(intrinsic::kWarpMatrixMultiplyGroup);
 }
-bool HasLeftInRegisters(const ir::CallNode* call) {
-  return call->args[1].As<ir::StringImmNode>()->value[0] == 'r';
+std::string GroupLayoutOf(const ir::CallNode* call) {
+  return call->args[1].As<ir::StringImmNode>()->value.substr(0, 2);
 }
+const GroupType& GroupTypeOf(const ir::CallNode* call) {
+  const std::string& layout = call->args[1].As<ir::StringImmNode>()->value;
+  if (layout.size() > 2) return *FindGroupType(layout.substr(3));
+  return *FindGroupType(call->args[2].dtype().is_bfloat16() ? "bf16" : "f16");
+}
+bool HasLeftInRegisters(const ir::CallNode* call) { return GroupLayoutOf(call)[0] == 'r'; }
 
 bool IsWarpOperation(const ir::CallNode* call) { return call->name.starts_with("warp_"); }
 

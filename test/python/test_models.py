@@ -70,7 +70,7 @@ class ModelsTest(TestCase):
         self.assertEqual(numpy.asarray(narrow).dtype, numpy.float32)
         error = numpy.abs(numpy.asarray(narrow) - self.scores).max() / numpy.ptp(self.scores)
         self.assertTrue(0 < error < 0.01, error)
-        self.fails(tern.Error, "expected fp16, bf16 or mixed", tern.compile, MODELS / "mnist.onnx", precision="int8")
+        self.fails(tern.Error, "expected fp16, bf16, mixed or tf32", tern.compile, MODELS / "mnist.onnx", precision="int8")
 
     def test_errors(self):
         self.fails(TypeError, "no input 'imag', did you mean 'image'?", self.exe, imag=self.image)

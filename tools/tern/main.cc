@@ -43,9 +43,10 @@ void AddPrecision(CLI::App* command, std::string* precision, std::vector<std::st
   command
       ->add_option("--precision", *precision,
                    "of a float32 model: fp16 or bf16 (narrow floats wherever their range is "
-                   "enough), or mixed (float16 operands of convolutions and matmuls alone); sums "
-                   "stay float32, inputs and outputs as they are")
-      ->check(OneOf({"fp16", "bf16", "mixed"}));
+                   "enough), mixed (float16 operands of convolutions and matmuls alone) or tf32 "
+                   "(these with 10 bits of mantissa, where the target has instructions for it); "
+                   "sums stay float32, inputs and outputs as they are")
+      ->check(OneOf({"fp16", "bf16", "mixed", "tf32"}));
   command->add_option(
       "--offload", *offload,
       "of a model: a library that computes what it takes: blas (matmuls, by that of "

@@ -14,6 +14,7 @@
 #include "tern/runtime/vm/load_model.h"
 #include "tern/specialize_model.h"
 #include "tern/tir/analysis/preparation.h"
+#include "tern/tir/attributes.h"
 #include "tern/tir/text.h"
 #include "tools/run_model.h"
 #include "tools/run_report.h"
@@ -79,10 +80,12 @@ Program Load(const RunOptions& options) {
 // Sums in another order, and by other formulas, differ by so much more (docs/numerics.md).
 constexpr double kReassociatedTolerance = 10;
 
-bool MayReassociate(const ir::IRModule& module, const std::string& function) {
+// Products of operands with 13 bits fewer.
+constexpr double kTf32Tolerance = 300;
+
+bool HasFlag(const ir::IRModule& module, const std::string& function, const char* flag) {
   auto found = module->functions.find(function);
-  return found != module->functions.end() &&
-         tir::HasFlag(tir::AsPrimFunc(found->second), tir::attr::kReassociate);
+  return found != module->functions.end() && tir::HasFlag(tir::AsPrimFunc(found->second), flag);
 }
 
 // The constants of the module that parameters of a function, or of the one that it is a part of,
@@ -122,8 +125,10 @@ std::vector<Comparison> Check(const std::string& check, const Program& program,
     outputs = {{name, runtime::CompareTensors(actual, runtime::ReadNpy(path)),
                 Tolerance(actual->dtype())}};
   }
-  if (program.source && MayReassociate(program.source, info.name))
-    for (Comparison& output : outputs) output.tolerance *= kReassociatedTolerance;
+  for (const auto& [flag, factor] : {std::pair{tir::attr::kReassociate, kReassociatedTolerance},
+                                     {tir::attr::kAllowTf32, kTf32Tolerance}})
+    if (program.source && HasFlag(program.source, info.name, flag))
+      for (Comparison& output : outputs) output.tolerance *= factor;
   return outputs;
 }
 

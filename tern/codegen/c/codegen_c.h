@@ -99,6 +99,8 @@ class CodeGenC {
 
   // By default an array on the stack, for scope local and a constant size; the rest is refused.
   virtual void EmitAllocate(const tir::AllocateNode* node);
+  // Where an element is in its buffer, whose index is given.
+  virtual std::string PlaceOf(const ir::Buffer&, const std::string& index) { return index; }
   virtual Code PrintLoad(const ir::BufferLoadNode* node);
   virtual void EmitStore(const tir::BufferStoreNode* node);
   virtual Code PrintConversion(const ir::CastNode* node);

@@ -326,13 +326,13 @@ Code CodeGenC::PrintReinterpret(const ir::CallNode* node) {
 
 Code CodeGenC::PrintLoad(const ir::BufferLoadNode* node) {
   RequireScalar(node->dtype, "a load");
-  return FromMemory(node->dtype,
-                    {NameOf(node->buffer) + "[" + PrintConverted(node->indices[0]) + "]"});
+  return FromMemory(node->dtype, {NameOf(node->buffer) + "[" +
+                                  PlaceOf(node->buffer, PrintConverted(node->indices[0])) + "]"});
 }
 
 void CodeGenC::EmitStore(const tir::BufferStoreNode* node) {
   RequireScalar(node->value.dtype(), "a store");
-  std::string index = PrintConverted(node->indices[0]);
+  std::string index = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
   std::string value = ToMemory(node->value);
   Line(fmt::format("{}[{}] = {};", NameOf(node->buffer), index, value));
 }

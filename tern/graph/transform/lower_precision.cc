@@ -218,7 +218,7 @@ Precision ParsePrecision(const std::string& text) {
   static const std::map<std::string, Precision> names = {
       {"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"mixed", Precision::kMixed}};
   auto it = names.find(text);
-  TERN_CHECK(it != names.end()) << "precision " << text << ": expected fp16, bf16 or mixed";
+  TERN_CHECK(it != names.end()) << "precision " << text << ": expected fp16, bf16, mixed or tf32";
   return it->second;
 }
 

@@ -12,13 +12,16 @@
 //     for o / parts / ty                     threadIdx.y
 //       for k / tx / lanes                   threadIdx.x, vector loads
 //         S[row] op= X[o, row, k]            warp shuffles, then shared memory
+//     Y[row] = epilogue(S[row])              by one of the threads, where a row is one index
 //
 // column_reduction: the contiguous axis j is kept, all reduced axes are fused to k.
 //
-//   for others, j / tx, p in parts           blockIdx.x
+//   for others, j / lanes / tx, p in parts   blockIdx.x
 //     for j in tx                            threadIdx.x: coalesced
 //       for k / parts / ty                   threadIdx.y
-//         S[j] op= X[k, j]                   shared memory
+//         for lanes                          vector loads
+//           P[lane] op= X[k, j]              registers
+//       S[j] = P of all ty                   shared memory
 //
 // argmin and argmax, whose value and index are reduced together, are taken too: of equal values
 // that of the lowest index, whatever the order (break_ties).
@@ -34,6 +37,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/device_threads.h"
+#include "tern/schedule/rules/gemm.h"
 
 namespace tern::schedule {
 
@@ -98,6 +102,8 @@ constexpr int64_t kLeastSteps = 8;
 constexpr int64_t kLeastLoads = 4, kLeastParts = 8;
 // Parts of a result; of dynamic extents, where there may be work for so many.
 constexpr int64_t kMostParts = 1024, kDynamicParts = 512;
+// Thread blocks for each multiprocessor, before columns are taken together.
+constexpr int64_t kFullBlocks = 2;
 // Threads that share a warp's columns; of a block of short rows.
 constexpr int64_t kColumns = 32, kRowThreads = 128;
 
@@ -243,15 +249,51 @@ struct Binding {
   std::string part, x, y;
   Names serial;
   std::string vector;
+  // Loops of results, outermost, that hold an epilogue, too: they stay where they are.
+  Names placed = {};
+  // Of results, neighbours in memory, which a thread reduces its part of in registers: "" for one.
+  std::string neighbours = {};
 };
+
+// The parts of the threads along y in registers, of several results each; then one result after
+// the other.
+void BindNeighbours(Schedule* schedule, const std::string& name, const Binding& loops) {
+  Names order = loops.blocks;
+  order.insert(order.end(), {loops.x, loops.neighbours, loops.y});
+  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  Order(schedule, name, order);
+  std::string own =
+      schedule->Rfactor(LoopOf(name, loops.y), FreshBlockName(*schedule, name + "_own"));
+  schedule->SetScope(own, StorageScope::kLocal);
+  if (!loops.blocks.empty())
+    schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
+  schedule->Bind(LoopOf(name, loops.x), kThreadX);
+  schedule->Bind(LoopOf(name, loops.y), kThreadY);
+  schedule->Unroll(LoopOf(name, loops.neighbours));
+  Names inside = schedule->ComputeAt(own, LoopOf(name, loops.x));
+  const std::string &thread = inside.back(), &neighbours = inside.front();
+  order = {thread};
+  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  order.push_back(neighbours);
+  Order(schedule, own, order);
+  if (!loops.serial.empty()) {
+    std::string init = FreshBlockName(*schedule, own + "_init");
+    schedule->DecomposeReduction(own, LoopOf(own, loops.serial[0]), init);
+    schedule->Unroll(LoopOf(init, neighbours));
+  }
+  schedule->Bind(LoopOf(own, thread), kThreadY);
+  schedule->Vectorize(LoopOf(own, neighbours));
+}
 
 void Bind(Schedule* schedule, const std::string& name, Binding loops) {
   AddIf(loops.part, &loops.blocks);
+  if (!loops.neighbours.empty()) return BindNeighbours(schedule, name, loops);
   Names order = loops.blocks;
   AddIf(loops.y, &order);
   AddIf(loops.x, &order);
   order.insert(order.end(), loops.serial.begin(), loops.serial.end());
   AddIf(loops.vector, &order);
+  std::erase_if(order, [&](const std::string& loop) { return Contains(loops.placed, loop); });
   Order(schedule, name, order);
   if (!loops.blocks.empty())
     schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
@@ -260,7 +302,35 @@ void Bind(Schedule* schedule, const std::string& name, Binding loops) {
   if (!loops.vector.empty()) schedule->Vectorize(LoopOf(name, loops.vector));
 }
 
-void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target, bool in_parts);
+void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
+               bool in_parts);
+
+// Whether a loop around a block has one iteration.
+bool IsSingle(const Schedule& schedule, const std::string& block, const std::string& loop) {
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
+  auto is_single = [&](const ForNode* one) {
+    return one->var.name() == loop && ir::IsConst(one->extent, 1);
+  };
+  return std::any_of(nest.around.begin(), nest.around.end(), is_single) ||
+         std::any_of(nest.loops.begin(), nest.loops.end(), is_single);
+}
+
+// The elementwise block that alone reads the results, with these.
+struct Epilogue {
+  std::string block, results;
+};
+std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const std::string& block) {
+  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+  const Buffer* results = nullptr;
+  for (const BlockAccess& access : info.accesses) {
+    if (!access.store) continue;
+    if (results) return {};
+    results = &access.buffer;
+  }
+  std::string reader = results ? FindEpilogue(schedule, block, *results) : "";
+  if (reader.empty()) return {};
+  return Epilogue{reader, (*results)->name};
+}
 
 // The parts of a result, by blocks and threads as given; then the results of the parts, as rows.
 void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& loops,
@@ -284,7 +354,8 @@ void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& 
   ReduceRow(schedule, rest, target, false);
 }
 
-void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target, bool in_parts) {
+void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
+                   bool in_parts, const std::optional<Epilogue>& epilogue) {
   const std::string& name = reduction.name;
   const Size &outer = reduction.outer_steps, &inner = reduction.inner_steps;
   int64_t lanes = reduction.lanes, most = std::min(kBlockThreads, target.max_threads);
@@ -316,6 +387,18 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
   order.insert(order.end(), reduction.inner.begin(), reduction.inner.end());
   Order(schedule, name, order);
+  Names spatial = reduction.spatial;
+  bool is_full = rows == 1 || (reduction.results.is_known() && results % rows == 0);
+  if (epilogue && parts == 1 && !spatial.empty()) {
+    // Threads that wait for each other would be under a condition.
+    if (!is_full) Refuse("the last thread block has fewer rows");
+    schedule->SetScope(epilogue->results, StorageScope::kShared);
+    schedule->ReverseComputeAt(epilogue->block, LoopOf(name, spatial.back()));
+    // One index is that of a row, no part of a fused one.
+    std::erase_if(spatial, [&](const std::string& loop) {
+      return loop != reduction.spatial.back() && IsSingle(*schedule, name, loop);
+    });
+  }
   Binding loops;
   std::string k = FuseLoops(schedule, name, reduction.inner);
   Names steps = SplitBy(schedule, name, k, {of_outer ? 1 : parts, x, lanes}, {"_p", "_t", "_v"});
@@ -330,7 +413,6 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
     loops.y = others[2];
   }
   AddIf(steps[0], &loops.serial);
-  Names spatial = reduction.spatial;
   if (rows > 1) {
     std::string row = FuseLoops(schedule, name, spatial);
     Lanes split = SplitLanes(schedule, name, row, rows);
@@ -342,8 +424,30 @@ void ReduceRow(Schedule* schedule, Reduction reduction, const TargetInfo& target
   } else {
     loops.blocks = spatial;
   }
+  if (epilogue) loops.placed = spatial;
   if (parts > 1) return ReduceParts(schedule, reduction, loops, parts, spatial, target);
   Bind(schedule, name, loops);
+}
+
+void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
+               bool in_parts) {
+  std::optional<Epilogue> epilogue = EpilogueOf(*schedule, reduction.name);
+  bool fused = epilogue && Try(schedule, [&](Schedule* attempt) {
+                 ReduceRowWith(attempt, reduction, target, in_parts, epilogue);
+               });
+  if (!fused) ReduceRowWith(schedule, reduction, target, in_parts, {});
+}
+
+// How many neighbours along the contiguous axis a thread loads at once, where there are so many for
+// all threads of a warp.
+int64_t ColumnLanes(const BlockInfo& block, const Reduction& reduction, const TargetInfo& target) {
+  auto stores = std::count_if(block.accesses.begin(), block.accesses.end(),
+                              [](const BlockAccess& access) { return access.store; });
+  bool is_dynamic = !reduction.columns.is_known() || !reduction.steps().is_known();
+  if (block.conditional || stores != 1 || target.vector_bytes == 0 || is_dynamic) return 1;
+  int64_t lanes = MoveLanes(block, reduction.contiguous, target);
+  while (lanes > 1 && reduction.columns.number < lanes * kColumns) lanes /= 2;
+  return lanes;
 }
 
 void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& reduction,
@@ -354,27 +458,42 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& 
   int64_t x = PowerFor(columns.is_known() ? columns.number : kColumns, kColumns);
   int64_t y = most / x;
   if (steps.is_known()) y = std::min(y, PowerFor(steps.number / kLeastLoads, y));
-  int64_t blocks = reduction.results.is_known()
-                       ? reduction.results.number / columns.number * ((columns.number + x - 1) / x)
-                       : target.likely_results / x;
-  int64_t parts = PartsFor(reduction, blocks, x * y, y, target);
+  auto blocks_of = [&](int64_t width) {
+    return reduction.results.is_known()
+               ? reduction.results.number / columns.number * ((columns.number + width - 1) / width)
+               : target.likely_results / width;
+  };
+  int64_t lanes = y > 1 ? ColumnLanes(block, reduction, target) : 1;
+  // As many as leave the device full.
+  while (lanes > 1 &&
+         blocks_of(x * lanes) * std::max<int64_t>(steps.number / (y * kLeastLoads), 1) <
+             kFullBlocks * target.busy_blocks)
+    lanes /= 2;
+  int64_t parts = PartsFor(reduction, blocks_of(x * lanes), x * y, y, target);
   Names order = reduction.spatial;
   order.push_back(j);
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
   Order(schedule, name, order);
   std::string k = FuseLoops(schedule, name, reduction.outer);
   Names split = SplitBy(schedule, name, k, {parts, y}, {"_p", "_t"});
-  Lanes lanes = SplitLanes(schedule, name, j, x);
   Binding loops;
+  std::string groups = j;
+  if (lanes > 1) {
+    Lanes neighbours = SplitLanes(schedule, name, j, lanes);
+    groups = neighbours.outer;
+    loops.neighbours = neighbours.inner;
+  }
+  Lanes threads = SplitLanes(schedule, name, groups, x);
   loops.part = split[1];
   loops.y = split[2];
-  loops.x = lanes.inner;
+  loops.x = threads.inner;
   loops.blocks = reduction.spatial;
-  AddIf(lanes.outer, &loops.blocks);
+  AddIf(threads.outer, &loops.blocks);
   AddIf(split[0], &loops.serial);
   if (parts == 1) return Bind(schedule, name, loops);
   Names spatial = loops.blocks;
-  spatial.push_back(lanes.inner);
+  spatial.push_back(threads.inner);
+  AddIf(loops.neighbours, &spatial);
   ReduceParts(schedule, reduction, loops, parts, spatial, target);
 }
 

@@ -5,6 +5,7 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/device_reductions.h"
 #include "tern/schedule/rules/device_threads.h"
 
 namespace tern::schedule {
@@ -122,17 +123,31 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
 //
 //   for row bind(blockIdx.x) {
 //     X_shared = X[row]                                   # once, where it fits in 48 KiB
-//     for each reduction { for threads { ... } }          # shuffles, then shared memory
+//     for each reduction { for threads { ... } }          # vector loads; shuffles, shared memory
 //     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
 //   }
 //
-// Rows of up to 512 elements are several of a thread block, along threadIdx.y, each of a warp.
+// Rows of up to 1024 elements are several of a thread block, along threadIdx.y, each of a warp.
 // Declines: floats without `reassociate`, results that do not fit in shared memory.
 
-// What a thread loads at once, on average of vectors and single elements.
-constexpr int64_t kElementsAtOnce = 2;
-// Longer rows have a thread block each.
-constexpr int64_t kShortRow = 512;
+// What a thread loads at once where rows are few, on average of vectors and single elements; half
+// of the vectors that it has where they are many.
+constexpr int64_t kElementsAtOnce = 2, kVectorsAtOnce = 2;
+// Longer rows have a thread block each. Those of a warp that are longer than the other, too, where
+// they are few.
+constexpr int64_t kShortRow = 1024, kWarpRow = 512;
+// Threads that keep a multiprocessor busy, if each has several loads under way.
+constexpr int64_t kBusyThreads = 512;
+
+// The axis that a block moves vectors along, or reduces vectors of one result along.
+std::optional<size_t> AxisOfVectors(const BlockInfo& info) {
+  if (std::optional<size_t> axis = FindVectorAxis(info)) return axis;
+  auto stores = std::count_if(info.accesses.begin(), info.accesses.end(),
+                              [](const BlockAccess& access) { return access.store; });
+  const BlockAccess* read = stores == 1 ? MainReadOf(info) : nullptr;
+  std::optional<size_t> axis = read ? ContiguousAxis(info, *read) : std::nullopt;
+  return axis && info.axes[*axis].kind == IterKind::kReduce ? axis : std::nullopt;
+}
 
 // Elements of a row; 0: dynamic.
 int64_t RowLength(const BlockInfo& block) {
@@ -149,6 +164,21 @@ int64_t RowsOfBlock(const BlockInfo& block, int64_t threads, const TargetInfo& t
   for (size_t axis : block.rows) all *= ConstExtent(block.axes[axis]);
   while (rows > 1 && all > 0 && all < rows * target.busy_blocks) rows /= 2;
   return rows;
+}
+
+// Whether rows of so many threads keep the device busy.
+bool IsFull(const BlockInfo& block, int64_t threads, const TargetInfo& target) {
+  int64_t all = 1;
+  for (size_t axis : block.rows) all *= ConstExtent(block.axes[axis]);
+  return all * threads >= target.busy_blocks * kBusyThreads;
+}
+
+// Elements of a vector of the narrowest tensor.
+int64_t LanesOf(const BlockInfo& block, const TargetInfo& target) {
+  int64_t bytes = std::max<int64_t>(target.vector_bytes, 4);
+  for (const BlockAccess& access : block.accesses)
+    bytes = std::min<int64_t>(bytes, std::max(access.buffer->dtype.bytes(), 1));
+  return std::max<int64_t>(target.vector_bytes / bytes, 1);
 }
 
 // The loops of rows become thread blocks, so many rows each. The loop of the blocks.
@@ -193,7 +223,7 @@ void ShareRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
     BlockInfo info = DescribeBlock(node);
     Nest own = NestOf(schedule->tree(), node);
     if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
-    std::optional<size_t> axis = FindVectorAxis(info);
+    std::optional<size_t> axis = AxisOfVectors(info);
     std::string loop = own.loops.back()->var.name();
     bool moves =
         axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
@@ -214,12 +244,16 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   int64_t length = RowLength(block), warp = std::max<int64_t>(target.warp_size, 32);
   if (length > 0 && length <= kShortRow && block.rows.size() + 1 == block.axes.size()) {
     int64_t threads = PowerFor(length, warp), rows = RowsOfBlock(block, threads, target);
-    if (rows > 1 &&
+    bool is_full = length <= kWarpRow || IsFull(block, threads, target);
+    if (rows > 1 && is_full &&
         Try(schedule, [&](Schedule* attempt) { ShareRows(attempt, block, target, threads, rows); }))
       return;
   }
   int64_t threads = length > 0 ? ThreadsForRow(length, kElementsAtOnce, target)
                                : ThreadsForRow(4 * kUnknownExtent, 1, target);
+  int64_t few =
+      length > 0 ? ThreadsForRow(length, kVectorsAtOnce * LanesOf(block, target), target) : threads;
+  if (IsFull(block, few, target)) threads = few;
   ShareRows(schedule, block, target, threads, 1);
 }
 

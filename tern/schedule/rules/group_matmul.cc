@@ -13,6 +13,8 @@
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/operand_copies.h"
 #include "tern/schedule/rules/register_tiles.h"
+#include "tern/tir/attributes.h"
+#include "tern/tir/group_intrinsics.h"
 
 namespace tern::schedule {
 namespace {
@@ -23,10 +25,10 @@ constexpr int64_t kMostStages = 5, kLeastStages = 2, kLateVersions = 1;
 // Rows of tiles that thread blocks walk column by column.
 constexpr int64_t kRowsOfTiles = 8;
 
-// For the cost model, measured on an H200. FMAs of a multiprocessor in a cycle; cycles for an
-// element of a tile before the first step and behind the last one, which another thread block on
-// the multiprocessor hides in part.
-constexpr double kFmaPerCycle = 2048, kEndCycles = 0.55, kEndCyclesBeside = 0.42;
+// For the cost model, measured on an H200. Bytes of a row of A and of a column of B that a
+// multiprocessor multiplies in a cycle; cycles for an element of a tile before the first step and
+// behind the last one, which another thread block on the multiprocessor hides in part.
+constexpr double kBytesPerCycle = 4096, kEndCycles = 0.55, kEndCyclesBeside = 0.42;
 // Registers of a multiprocessor, and of a thread beside its accumulators.
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 48;
 // Stages with which two thread blocks run on a multiprocessor.
@@ -67,7 +69,7 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
 void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
   auto elements = static_cast<double>(plan->tile_m * plan->tile_n);
   plan->cycles = DeviceGemmCycles(gemm, *plan,
-                                  {elements * static_cast<double>(plan->tile_k) / kFmaPerCycle,
+                                  {elements * tir::kWarpGroupRowBytes / kBytesPerCycle,
                                    static_cast<double>(StageBytes(gemm, *plan))},
                                   target);
   int64_t blocks =
@@ -84,7 +86,7 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
     P plan;
     plan.tile_m = tiles.rows;
     plan.tile_n = tiles.columns;
-    plan.tile_k = kGroupBlock;
+    plan.tile_k = tir::kWarpGroupRowBytes / gemm.a.bytes();
     int64_t fitting = target.shared_bytes / StageBytes(gemm, plan) - kLateVersions;
     std::vector<int64_t> stages = {want.Or(&P::stages, std::min(fitting, kMostStages))};
     if (kFewStages < stages[0] && want.Or(&P::stages, kFewStages) == kFewStages)
@@ -154,7 +156,7 @@ class GroupScheduler : public GroupSteps {
     schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.groups(), kGroupBlock},
                     {Name("ib"), Name("ig"), Name("ii")});
     schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.k), {kGroupBlock}, {Name("lo"), Name("li")});
+    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k}, {Name("lo"), Name("li")});
     return OrderLoops({"ig", "ii", "ji", "li"}, RowsOfTiles());
   }
 
@@ -179,7 +181,8 @@ class GroupScheduler : public GroupSteps {
     schedule_.Split(LoopOf(block, loops[0]), {kGroupBlock}, {Name("rg"), Name("rr")});
     schedule_.Bind(LoopOf(block, Name("rg")), "threadIdx.z");
     schedule_.Tensorize(LoopOf(block, Name("rr")),
-                        fmt::format("{}_rows_{}", prefix_, plan_.tile_n));
+                        fmt::format("{}_rows_{}{}", prefix_, plan_.tile_n,
+                                    gemm_.c->dtype.is_float() ? "" : "_s32"));
   }
   int64_t BytesWrittenBy(const std::string& block) const {
     for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule_, block))))
@@ -187,9 +190,10 @@ class GroupScheduler : public GroupSteps {
     return kCopyBytes;
   }
 
-  // Blocks of 64 x 64, one behind the other for one instruction.
+  // Blocks of 64 rows of 128 bytes, one behind the other for one instruction.
   void SetBlockLayout(const std::string& buffer, size_t rank) {
-    SetMatrixLayout(&schedule_, buffer, rank, "j // 64, i // 64, i % 64 * 64 + j % 64");
+    SetMatrixLayout(&schedule_, buffer, rank,
+                    fmt::format("j // {0}, i // 64, i % 64 * {0} + j % {0}", plan_.tile_k));
   }
 
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
@@ -198,16 +202,48 @@ class GroupScheduler : public GroupSteps {
   bool exchanges_;
 };
 
+// What the instructions call the type of the operands. Refuses what they do not multiply.
+std::string TypeOf(const Schedule& schedule, const Gemm& gemm) {
+  DataType dtype = gemm.a.dtype;
+  const auto* type = std::find_if(
+      std::begin(tir::kGroupTypes), std::end(tir::kGroupTypes), [&](const tir::GroupType& one) {
+        return one.element == dtype && one.sum == gemm.c->dtype && gemm.b.dtype == dtype;
+      });
+  if (type == std::end(tir::kGroupTypes))
+    Refuse("the machine does not multiply " + dtype.str() + " by " + gemm.b.dtype.str() +
+           " with accumulators of " + gemm.c->dtype.str());
+  if (dtype == DataType::Float(32) && !tir::HasFlag(schedule.function(), tir::attr::kAllowTf32))
+    Refuse("float32 would be multiplied as tf32, and the function does not say allow_tf32");
+  return type->name;
+}
+
+// Operands of other sizes than 16 bits are read along K.
+void PutStepsLast(Schedule* schedule, const std::string& block, const Gemm& gemm,
+                  const TargetInfo& target) {
+  if (gemm.a.dtype.bits() == 16) return;
+  for (const GemmOperand& operand : {gemm.a, gemm.b}) {
+    if (operand.k_contiguous()) continue;
+    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
+    for (const BlockAccess& access : info.accesses)
+      if (!access.store && access.buffer->name == operand.name) {
+        CopyWithDimLast(schedule, block, access.buffer, operand.k_dim, target);
+        break;
+      }
+  }
+}
+
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const Wanted<P>& want) {
   PutChannelsLast(schedule, block.name, target);
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
-  MatrixTypeOf(gemm, target, {});
+  TypeOf(*schedule, gemm);
   CheckMatrixDims(gemm, target);
   if (std::min({gemm.m, gemm.n, gemm.k}) < kGroupBlock)
     Refuse("M, N or K is less than " + std::to_string(kGroupBlock));
-  if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
+  if (gemm.c->dtype.is_float() && !tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
+  PutStepsLast(schedule, block.name, gemm, target);
+  gemm = RequireDeviceGemm(schedule, block.name, target);
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want);
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
@@ -229,7 +265,7 @@ bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const std::string& prefix, const P& plan) {
   GemmPart part = SplitK(schedule, block.name, plan, target);
-  std::string type = MatrixTypeOf(part.gemm, target, {});
+  std::string type = TypeOf(*schedule, part.gemm);
   bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);

@@ -3,20 +3,24 @@
 // GEMM on matrix instructions of groups of four warps, whose operands are in shared memory.
 //
 //   for batch, ib, jb                        blockIdx.z, .y, .x: tile_m x tile_n of C
-//     for lo, blocks of 64 of K, pipelined in `stages`
-//       A_shared, B_shared = copies          asynchronous; blocks of 64 x 64
+//     for lo, blocks of 128 bytes of K, pipelined in `stages`
+//       A_shared, B_shared = copies          asynchronous; blocks of 64 rows of 128 bytes
 //       for ig                               groups of 64 rows: threadIdx.z
-//         acc += A_shared * B_shared         64 x tile_n x 64; done when the next step ends
+//         acc += A_shared * B_shared         64 x tile_n x tile_k; done when the next step ends
 //     acc_rows = acc                         exchanged among lanes: each has 8 neighbours of a row
 //     C = epilogue(acc_rows)                 by each lane of its own, 16 bytes at once
 //
 // Where N is dynamic or no multiple of 8, or not contiguous in the result, lanes store the pairs
 // that they have, with conditions.
 //
+// Operands of 16 bits may lie transposed. Others are read along K alone: one that is not
+// K-contiguous is transposed by a kernel of its own before. float32 is multiplied as tf32 where the
+// function says allow_tf32.
+//
 // What is around the multiplication is in device_gemm.h. Cycles of a tile: those of the
 // instructions, or of its copies, and of its start and its stores, which two thread blocks on a
-// multiprocessor hide in part: of a short K. Declines without `reassociate`, other types, and what
-// has less than 64 rows, columns or steps: matrix_matmul.h has smaller tiles.
+// multiprocessor hide in part: of a short K. Declines floats without `reassociate`, other types,
+// and what has less than 64 rows, columns or steps: matrix_matmul.h has smaller tiles.
 #ifndef TERN_SCHEDULE_RULES_GROUP_MATMUL_H_
 #define TERN_SCHEDULE_RULES_GROUP_MATMUL_H_
 
@@ -30,9 +34,10 @@ namespace tern::schedule {
 struct GroupInstructions {
   std::string rule, description;  // of the rule
   std::string attention;          // the name of that of group_attention.cc
-  // For the types f16 and bf16, N of 64, 128, 192 and 256 and the layouts of
+  // For the types T of tir::kGroupTypes, N of 64, 128, 192 and 256 and the layouts of
   // warp_matrix_multiply_group there are the tensor intrinsics PREFIX_LAYOUT_N_T: acc += A * B.
-  // PREFIX_rows_N makes fragments of SetGroupRowLayout of those of SetGroupFragmentLayout.
+  // PREFIX_rows_N (PREFIX_rows_N_s32 of int32) makes fragments of SetGroupRowLayout of those of
+  // SetGroupFragmentLayout.
   std::string prefix;
   // Whether the machine has them, and asynchronous copies.
   std::function<bool(const TargetInfo&)> fits;

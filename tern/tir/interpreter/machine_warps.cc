@@ -174,10 +174,10 @@ Value TransposedTile(const ir::CallNode* call, int lane, const MatrixArgs& args)
   return result;
 }
 
-// Element (row, column) of a block of 64 x 64, or of its transpose: see intrinsics.h.
-double InBlock(const Value& block, bool transposed, int row, int column) {
+// Element (row, column) of a block with rows of `depth`, or of its transpose.
+const Lane& InBlock(const Value& block, int depth, bool transposed, int row, int column) {
   if (transposed) std::swap(row, column);
-  return block[row * kWarpGroupBlock + column].f;
+  return block[row * depth + column];
 }
 
 // Element e of a matrix that a thread of the group has in registers.
@@ -195,16 +195,22 @@ void PutInBlock(const Value& part, int thread, Value* block) {
   }
 }
 
-// Of a thread of the group. Products of 16-bit floats are exact.
+// Of a thread of the group. Products of floats of up to 16 bits are exact; tf32 keeps all bits
+// here.
 Value GroupSum(const ir::CallNode* call, int thread, Value sums, const std::vector<Value>& blocks) {
-  const std::string& layout = call->args[1].As<ir::StringImmNode>()->value;
+  std::string layout = GroupLayoutOf(call);
+  const GroupType& type = GroupTypeOf(call);
   for (int e = 0; e < call->dtype.lanes(); ++e) {
     auto [row, column] = GroupElementAt(thread, e);
     const Value& right = blocks[1 + column / kWarpGroupBlock];
-    for (int k = 0; k < kWarpGroupBlock; ++k)
-      sums[e].f = static_cast<float>(
-          sums[e].f + InBlock(blocks[0], layout[0] == 't', row, k) *
-                          InBlock(right, layout[1] == 't', k, column % kWarpGroupBlock));
+    for (int k = 0; k < type.depth(); ++k) {
+      auto a = InBlock(blocks[0], type.depth(), layout[0] == 't', row, k),
+           b = InBlock(right, type.depth(), layout[1] == 't', k, column % kWarpGroupBlock);
+      if (type.sum.is_float())
+        sums[e].f = static_cast<float>(sums[e].f + a.f * b.f);
+      else
+        sums[e].i = static_cast<int32_t>(sums[e].i + a.i * b.i);
+    }
   }
   return sums;
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/hoist_invariants.h"
 
+#include <cmath>
+#include <functional>
 #include <unordered_set>
+#include <utility>
 
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
+#include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/fault_analysis.h"
 #include "tern/tir/analysis/memory_effects.h"
@@ -39,6 +44,16 @@ struct LoopScan : StmtVisitor {
   bool involves_threads = false;
 };
 
+// Whether it calls something, or reads what is written.
+bool ReadsFrom(const Expr& expr, const MemoryEffects& memory, const MemoryEffects::Writes& writes) {
+  bool reads = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) {
+    const auto* load = e.As<ir::BufferLoadNode>();
+    reads |= e.As<ir::CallNode>() || (load && writes.Contain(memory.PlaceOf(load->buffer)));
+  });
+  return reads;
+}
+
 // ---- Conditions, from the innermost loop outwards.
 
 class ConditionHoister : public StmtMutator {
@@ -67,7 +82,7 @@ class ConditionHoister : public StmtMutator {
     MemoryEffects::Writes writes = memory_.WritesOf(loop->body);
     std::vector<Expr> moved, kept;
     for (const Expr& part : Conjuncts(branch->condition)) {
-      bool moves = !scan.Defines(part) && !ReadsFrom(part, writes) &&
+      bool moves = !scan.Defines(part) && !ReadsFrom(part, memory_, writes) &&
                    (IsHarmless(part) || (kept.empty() && RunsOnce(loop)));
       (moves ? moved : kept).push_back(part);
     }
@@ -93,14 +108,6 @@ class ConditionHoister : public StmtMutator {
   }
   bool IsHarmless(const Expr& expr) const {
     return !faults_.MayFault(expr) && !faults_.MayOverflow(expr);
-  }
-  bool ReadsFrom(const Expr& expr, const MemoryEffects::Writes& writes) const {
-    bool reads = false;
-    ir::ForEachExpr(expr, [&](const Expr& e) {
-      const auto* load = e.As<ir::BufferLoadNode>();
-      reads |= e.As<ir::CallNode>() || (load && writes.Contain(memory_.PlaceOf(load->buffer)));
-    });
-    return reads;
   }
 
   FaultAnalysis faults_;
@@ -203,10 +210,100 @@ class ValueHoister : public StmtMutator {
   FaultAnalysis faults_;
 };
 
+// ---- Divisors, from the innermost loop outwards.
+
+// Quotients by what is the same in all iterations of a loop: products with its reciprocal.
+class ReciprocalHoister : public StmtMutator {
+ public:
+  explicit ReciprocalHoister(const PrimFunc& function) : faults_(function), memory_(function) {}
+
+ private:
+  using StmtMutator::MutateNode;
+
+  struct Loop {
+    const LoopScan& scan;
+    MemoryEffects::Writes writes;
+    bool runs;  // at least once
+    std::vector<std::pair<Var, Expr>> reciprocals;
+  };
+
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    faults_.BindLet(node->var, node->value);
+    return MutateChildren(node, self);
+  }
+  Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    faults_.BindLoop(node);
+    LoopScan scan(node);
+    if (scan.involves_threads) return Apart<Stmt>([&] { return MutateChildren(node, self); });
+    Loop loop{
+        scan, memory_.WritesOf(node->body), faults_.analyzer().Bounds(node->extent).lo >= 1, {}};
+    Loop* around = std::exchange(loop_, &loop);
+    Stmt result = MutateChildren(node, self);
+    loop_ = around;
+    for (const auto& [var, value] : loop.reciprocals)
+      result = LetStmtNode::Make(var, value, result, node->span);
+    return result;
+  }
+  Expr MutateNode(const ir::DivNode* node, const Expr& self) override {
+    Expr result = MutateChildren(node, self);
+    const auto* quotient = result.As<ir::DivNode>();
+    const Expr& divisor = quotient->b;
+    bool in_loop = loop_ && self.dtype() == DataType::Float(32);
+    if (const auto* constant = divisor.As<ir::FloatImmNode>(); in_loop && constant)
+      return HasReciprocal(constant->value)
+                 ? quotient->a * ir::MakeConst(self.dtype(), 1 / constant->value)
+                 : result;
+    bool moves = in_loop && !loop_->scan.Defines(divisor) &&
+                 (loop_->runs || !faults_.MayFault(divisor)) &&
+                 !ReadsFrom(divisor, memory_, loop_->writes);
+    return moves ? quotient->a * ReciprocalOf(divisor) : result;
+  }
+  // Neither it nor its reciprocal is 0, infinite or subnormal.
+  static bool HasReciprocal(double x) { return std::abs(x) > 1e-37 && std::abs(x) < 1e37; }
+
+  // What is not done in every iteration stays where it stands.
+  template <class T>
+  T Apart(const std::function<T()>& mutate) {
+    Loop* around = std::exchange(loop_, nullptr);
+    T result = mutate();
+    loop_ = around;
+    return result;
+  }
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+    return Apart<Stmt>([&] { return MutateChildren(node, self); });
+  }
+  Expr MutateNode(const ir::SelectNode* node, const Expr& self) override {
+    return Apart<Expr>([&] { return MutateChildren(node, self); });
+  }
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    if (node->name != ir::kIfThenElse) return MutateChildren(node, self);
+    return Apart<Expr>([&] { return MutateChildren(node, self); });
+  }
+  Expr ReciprocalOf(const Expr& divisor) {
+    for (const auto& [var, value] : loop_->reciprocals)
+      if (ir::StructuralEqual(value.As<ir::DivNode>()->b, divisor)) return var;
+    Expr value = ir::MakeConst(divisor.dtype(), 1) / divisor;
+    loop_->reciprocals.emplace_back(Var("r", divisor.dtype(), divisor.span()), value);
+    return loop_->reciprocals.back().first;
+  }
+
+  FaultAnalysis faults_;
+  MemoryEffects memory_;
+  Loop* loop_ = nullptr;  // the innermost one around
+};
+
+// Code generators of hosts divide so by themselves, where it pays.
+bool TakesReciprocals(const PrimFunc& function) {
+  auto target = function->attrs.find(attr::kTarget);
+  return HasFlag(function, attr::kReassociate) && target != function->attrs.end() &&
+         target->second.As<target::Target>()->is_device();
+}
+
 }  // namespace
 
 PrimFunc HoistInvariants(const PrimFunc& function) {
   PrimFunc decided = ConditionHoister(function).MutateFunction(function);
+  if (TakesReciprocals(decided)) decided = ReciprocalHoister(decided).MutateFunction(decided);
   return ValueHoister(decided).MutateFunction(decided);
 }
 

@@ -11,6 +11,12 @@ namespace tern::tir {
 // Before:  for j in 0..m { if i < n { A[j] = x * x } }
 // After:   if i < n { let t = x * x   for j in 0..m { A[j] = t } }
 //
+// On devices, where the function says reassociate, divisors are reciprocals then, read from memory
+// that the loop does not write:
+//
+// Before:  for j in 0..m { A[j] = B[j] / s[0] }
+// After:   let r = 1 / s[0]   for j in 0..m { A[j] = B[j] * r }
+//
 // Only the condition of an `if` that is the whole body moves, so no statement is copied; an `else`
 // becomes a loop of its own. A loop may run no iteration: only what can neither fault nor overflow
 // moves, or what the first iteration of a loop that surely runs would evaluate. Cheap values and

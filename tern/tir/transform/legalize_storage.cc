@@ -6,6 +6,7 @@
 
 #include "tern/ir/diagnostic.h"
 #include "tern/target/target.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/math/narrow_float.h"
 #include "tern/tir/transform/legalize_compute.h"
@@ -124,7 +125,8 @@ class StorageLegalizer : public StmtMutator {
       return value.dtype() == bits ? value
                                    : ir::CallNode::Make(node->name, {value}, bits, node->span);
     }
-    if (IsWarpMatrixOperation(node)) CheckOperands(node);
+    // Those of groups of warps name the type that they take bits as.
+    if (IsWarpMatrixOperation(node) && !IsWarpGroupOperation(node)) CheckOperands(node);
     if (!IsIllegal(node->dtype)) return MutateChildren(node, self);
     std::vector<Expr> args;
     for (const Expr& arg : node->args) args.push_back(Mutate(arg));

@@ -149,7 +149,7 @@ class LaneMover : public StmtMutator {
   int64_t MoveBytes(const Buffer& buffer, int64_t count) const {
     DataType dtype = buffer->dtype;
     if (dtype.bits() % 8 != 0 && !dtype.is_bool()) return 0;
-    bool narrow = dtype.is_float() && dtype.bits() <= 16;
+    bool narrow = dtype.is_float() && dtype.bits() == 16;  // of 8 bits its bits are moved
     const auto& stores = target_->kind->stores;
     if (narrow && !(stores && stores(target_, dtype))) return 0;
     int64_t most = target_->kind->move_bytes, bytes = count * dtype.bytes();

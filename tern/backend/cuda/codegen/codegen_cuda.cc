@@ -104,9 +104,9 @@ std::set<const ir::CallNode*> FollowedMultiplications(const tir::PrimFunc& funct
   return scan.found;
 }
 
-// Exponentials of float32 whose last digits are lost: those that are rounded to 16 bits, if they
-// are used as they are, too; and where there are such, those that are added up in registers, as
-// what the rounded ones are divided by.
+// Exponentials of float32 whose last digits are lost: those that are rounded to 16 bits, as they
+// are or as a factor, if they are used as they are, too; and where there are such, those that are
+// added up in registers, as what the rounded ones are divided by.
 std::map<const ir::CallNode*, Expr> CoarsePowers(const tir::PrimFunc& function) {
   using Powers = std::map<const ir::CallNode*, Expr>;
   struct Scan : tir::StmtVisitor {
@@ -135,6 +135,14 @@ std::map<const ir::CallNode*, Expr> CoarsePowers(const tir::PrimFunc& function) 
         (*powers)[call] = value;
       if (auto it = variables.find(value.As<ir::VarNode>()); it != variables.end())
         AddAll(it->second, powers);
+      if (const auto* product = value.As<ir::MulNode>()) {
+        AddAll(product->a, powers);
+        AddAll(product->b, powers);
+      }
+      if (const auto* quotient = value.As<ir::DivNode>()) {
+        AddAll(quotient->a, powers);
+        AddAll(quotient->b, powers);
+      }
       if (call && call->name == ir::kIfThenElse) {
         AddAll(call->args[1], powers);
         AddAll(call->args[2], powers);
@@ -333,7 +341,7 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
 
 std::string CodeGenCuda::PlaceOf(const ir::Buffer& buffer, const std::string& index) {
   if (!group_operands_.contains(buffer.get())) return index;
-  Helper helper = SwizzleHelper();
+  Helper helper = SwizzleHelper(buffer->dtype.bytes());
   return UseHelper(helper.name, helper.definition) + "(" + index + ")";
 }
 

@@ -49,7 +49,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string ToBits(DataType dtype);
 
   // Where an element is, or a vector of up to 16 bytes: operands of groups of warps are swizzled.
-  std::string PlaceOf(const ir::Buffer& buffer, const std::string& index);
+  std::string PlaceOf(const ir::Buffer& buffer, const std::string& index) override;
   // A call of a helper.
   void EmitHelper(const Helper& helper, const std::string& args = "");
 

@@ -58,17 +58,17 @@ Helper MultiplyHelper(DataType operand) {
 // A matrix descriptor: 8 rows of 128 bytes are a swizzled tile of 1024. Of rows along k the tiles
 // follow each other by `stride`; of columns along k, tiles of 8 k do, and blocks of 64 columns by
 // `leading`. Offsets are in units of 16 bytes.
-Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int columns) {
-  std::string type = operand == DataType::Bfloat16() ? "bf16" : "f16";
+Helper GroupMultiplyHelper(const tir::GroupType& type, const std::string& layout, int columns) {
+  bool is_wide = type.element.bits() == 16;  // operands may be transposed
   bool a_transposed = layout[0] == 't', b_transposed = layout[1] == 'n';  // K is not innermost
   bool in_registers = layout[0] == 'r';
   int registers = columns / 2;
   std::string sums, names;
   for (int i = 0; i < registers; ++i) {
-    sums += fmt::format("{}\"+f\"(c[{}])", i ? ", " : "", i);
+    sums += fmt::format("{}\"+{}\"(c[{}])", i ? ", " : "", type.sum.is_float() ? "f" : "r", i);
     names += fmt::format("{}%{}", i ? ", " : "", i);
   }
-  // Of 16 steps of k: 32 bytes of a row, or 16 rows.
+  // Of an instruction: 32 bytes of a row, or 16 rows.
   auto step = [](bool transposed) { return transposed ? 16 * 128 / 16 : 32 / 16; };
   auto descriptor = [](const char* name, const char* operand) {
     return fmt::format(
@@ -90,27 +90,34 @@ Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int colu
     take_left = descriptor("a", "left");
     left = fmt::format("\"l\"(a + k * {})", step(a_transposed));
     a = fmt::format("%{}", registers);
-    transpose_a = fmt::format(" {:d},", a_transposed);
+    transpose_a = fmt::format(", {:d}", a_transposed);
   }
+  // Whether it adds to c; signs of the operands; whether they are transposed.
+  std::string flags = "1";
+  if (type.sum.is_float()) flags += ", 1, 1";
+  if (is_wide) flags += fmt::format("{}, {:d}", transpose_a, b_transposed);
   return Define(
-      fmt::format("tern_wgmma_{}_{}_{}", type, layout, columns),
-      "float* c, const void* left, const void* right",
+      fmt::format("tern_wgmma_{}_{}_{}", type.name, layout, columns),
+      fmt::format("{}* c, const void* left, const void* right",
+                  type.sum.is_float() ? "float" : "int"),
       take_left + descriptor("b", "right") +
           "  asm volatile(\"wgmma.fence.sync.aligned;\" : : : \"memory\");\n"
           "#pragma unroll\n"
           "  for (int k = 0; k < 4; ++k)\n" +
-          fmt::format("    asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} "
-                      "{{{2}}}, {3}, %{4}, 1, 1, 1,{5} {6:d};\" : {7} : {8}, "
-                      "\"l\"(b + k * {9}));\n",
-                      columns, type, names, a, registers + (in_registers ? 4 : 1), transpose_a,
-                      b_transposed, sums, left, step(b_transposed)) +
+          fmt::format("    asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3} "
+                      "{{{4}}}, {5}, %{6}, {7};\" : {8} : {9}, \"l\"(b + k * {10}));\n",
+                      columns, type.depth() / 4, type.sum.is_float() ? "f32" : "s32", type.name,
+                      names, a, registers + (in_registers ? 4 : 1), flags, sums, left,
+                      step(b_transposed)) +
           "  asm volatile(\"wgmma.commit_group.sync.aligned;\" : : : \"memory\");\n");
 }
 
-Helper SwizzleHelper() {
-  return {"tern_swizzle",
-          "static __device__ __forceinline__ int tern_swizzle(int i) {\n"
-          "  return i ^ (i >> 6 & 7) << 3;\n}\n"};
+Helper SwizzleHelper(int bytes) {
+  std::string name = bytes == 2 ? "tern_swizzle" : fmt::format("tern_swizzle_{}", bytes * 8);
+  int shift = bytes == 1 ? 4 : bytes == 2 ? 3 : 2;  // elements of 16 bytes; a row has 8 times that
+  return {name, fmt::format("static __device__ __forceinline__ int {}(int i) {{\n"
+                            "  return i ^ (i >> {} & 7) << {};\n}}\n",
+                            name, shift + 3, shift)};
 }
 
 Helper MatrixWaitHelper(int64_t groups) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tern/ir/expr.h"
+#include "tern/tir/group_intrinsics.h"
 
 namespace tern::backend::cuda {
 
@@ -22,10 +23,10 @@ Helper MultiplyHelper(DataType operand);
 // Four warps. (c, a, b): of registers of the thread and two operands in shared memory, swizzled, of
 // which b has so many columns; a may be in registers. `layout`: as that of
 // warp_matrix_multiply_group. It is a group.
-Helper GroupMultiplyHelper(DataType operand, const std::string& layout, int columns);
-// (index) -> where the element of 16 bits is: rows of 64 have their groups of 8 in another order in
-// each of 8 rows, so that neither rows nor columns of groups meet in one bank.
-Helper SwizzleHelper();
+Helper GroupMultiplyHelper(const tir::GroupType& type, const std::string& layout, int columns);
+// (index) -> where the element of so many bytes is: rows of 128 bytes have their groups of 16 in
+// another order in each of 8 rows, so that neither rows nor columns of groups meet in one bank.
+Helper SwizzleHelper(int bytes);
 // (): waits until at most so many groups of multiplications are under way.
 Helper MatrixWaitHelper(int64_t groups);
 // (): what the thread wrote to shared memory is seen by such multiplications, behind a barrier.

@@ -107,11 +107,11 @@ void CodeGenCuda::EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::
     TERN_CHECK(follows) << ir::At(call->span) << "the blocks of " << right->buffer->name
                         << ", an operand of " << call->name << ", do not follow each other";
   }
-  EmitHelper(
-      GroupMultiplyHelper(left->dtype.element(), call->args[1].As<ir::StringImmNode>()->value,
-                          call->dtype.lanes() * 2),
-      AddressOf(node->buffer, node->indices[0]) + ", " + AddressOf(left->buffer, left->indices[0]) +
-          ", " + AddressOf(right->buffer, right->indices[0]));
+  EmitHelper(GroupMultiplyHelper(tir::GroupTypeOf(call), tir::GroupLayoutOf(call),
+                                 call->dtype.lanes() * 2),
+             AddressOf(node->buffer, node->indices[0]) + ", " +
+                 AddressOf(left->buffer, left->indices[0]) + ", " +
+                 AddressOf(right->buffer, right->indices[0]));
   if (call->name == tir::intrinsic::kWarpMatrixMultiplyGroup && !followed_.contains(call))
     EmitHelper(MatrixWaitHelper(0));
 }

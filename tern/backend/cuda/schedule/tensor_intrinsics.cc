@@ -6,6 +6,7 @@
 #include "tern/schedule/rules/group_matmul.h"
 #include "tern/schedule/rules/matrix_matmul.h"
 #include "tern/schedule/tensor_intrinsic.h"
+#include "tern/tir/group_intrinsics.h"
 
 namespace tern::backend::cuda {
 namespace {
@@ -71,9 +72,9 @@ void RegisterStore(const std::string& name, const std::string& dtype) {
                   value("C[lane, h * 4 + g * 2 + v]")));
 }
 
-// Where a block of 64 x 64 in shared memory has the element (row, column).
-std::string InBlock(const std::string& row, const std::string& column) {
-  return fmt::format("{} % 64 * 64 + {} % 64", row, column);
+// Where a block of rows of `depth` in shared memory has the element (row, column).
+std::string InBlock(const std::string& row, const std::string& column, int depth) {
+  return fmt::format("{} % 64 * {} + {} % {}", row, depth, column, depth);
 }
 
 // Where four warps have the element (row, column) of a matrix of 64 rows in registers.
@@ -83,32 +84,44 @@ std::string InGroup(const std::string& row, const std::string& column) {
       column);
 }
 
-// 64 rows, 64 steps and several blocks of columns, of four warps.
-void RegisterGroupMultiply(const std::string& layout, int columns, const std::string& suffix,
-                           const std::string& dtype) {
+// 64 rows, 128 bytes of steps and several blocks of columns, of four warps.
+void RegisterGroupMultiply(const std::string& layout, int columns, const tir::GroupType& type) {
   bool in_registers = layout[0] == 'r';
+  int depth = type.depth(), block = 64 * depth;
+  std::string element = type.element.str(), sums = type.sum.str();
+  auto widened = [&](const std::string& value) {
+    return type.element == type.sum ? value : sums + "(" + value + ")";
+  };
+  auto in_block = [&](bool transposed, const std::string& row, const std::string& column) {
+    return transposed ? InBlock(column, row, depth) : InBlock(row, column, depth);
+  };
   std::string sum = "C" + InGroup("i", "j");
-  std::string left = in_registers
-                         ? "A" + InGroup("i", "k")
-                         : "A[" + (layout[0] == 't' ? InBlock("k", "i") : InBlock("i", "k")) + "]";
-  std::string right =
-      "B[j // 64, " + (layout[1] == 't' ? InBlock("j", "k") : InBlock("k", "j")) + "]";
+  std::string left =
+      in_registers ? "A" + InGroup("i", "k") : "A[" + in_block(layout[0] == 't', "i", "k") + "]";
+  std::string right = "B[j // 64, " + in_block(layout[1] == 't', "k", "j") + "]";
   std::string registers = fmt::format("C[warp, lane, ramp(0, 1, {})]", columns / 2),
-              operands = in_registers ? "A[warp, lane, ramp(0, 1, 32)]" : "A[ramp(0, 1, 4096)]";
-  for (int b = 0; b < columns / 64; ++b) operands += fmt::format(", B[{}, ramp(0, 1, 4096)]", b);
+              operands = in_registers ? "A[warp, lane, ramp(0, 1, 32)]"
+                                      : fmt::format("A[ramp(0, 1, {})]", block);
+  for (int b = 0; b < columns / 64; ++b)
+    operands += fmt::format(", B[{}, ramp(0, 1, {})]", b, block);
   std::string params =
-      fmt::format("C: float32[4, 32, {0}], A: {1}[{2}], B: {1}[{3}, 4096]", columns / 2, dtype,
-                  in_registers ? "4, 32, 32" : "4096", columns / 64);
+      fmt::format("C: {4}[4, 32, {0}], A: {1}[{2}], B: {1}[{3}, {5}]", columns / 2, element,
+                  in_registers ? "4, 32, 32" : std::to_string(block), columns / 64, sums, block);
+  std::string attrs = type.element == type.sum ? "attrs {allow_tf32 = true, reassociate = true} "
+                      : type.sum.is_float()    ? "attrs {reassociate = true} "
+                                               : "";
+  std::string named = type.element.bits() == 16 ? layout : layout + "_" + type.name;
   schedule::RegisterTensorIntrinsic(
-      fmt::format("wgmma_{}_{}_{}", layout, columns, suffix),
+      fmt::format("wgmma_{}_{}_{}", layout, columns, type.name),
       fmt::format("func description({0}) {{\n"
-                  "for i in 0..64, j in 0..{1}, k in 0..64 {{\n"
-                  "{2} = {2} + float32({3}) * float32({4})\n}}\n}}\n"
-                  "func implementation({0}) attrs {{reassociate = true}} {{\n"
+                  "for i in 0..64, j in 0..{1}, k in 0..{9} {{\n"
+                  "{2} = {2} + {3} * {4}\n}}\n}}\n"
+                  "func implementation({0}) {10}{{\n"
                   "for warp in 0..4 bind(threadIdx.y) {{\n{5}"
                   "{6} = warp_matrix_multiply_group({6}, \"{7}\", {8})\n"
                   "}}\n}}\n}}\n",
-                  params, columns, sum, left, right, kLanes, registers, layout, operands));
+                  params, columns, sum, widened(left), widened(right), kLanes, registers, named,
+                  operands, depth, attrs));
 }
 
 // Where four warps have it with 8 neighbours of a row in a lane, as stores of 16 bytes want them.
@@ -120,12 +133,12 @@ std::string InRows(const std::string& row, const std::string& column) {
 
 // From one to the other. Of 32 columns of a row the four lanes q have pairs; lane q gets those of
 // columns q * 8 on: a transpose of 4 x 4 pairs, by two exchanges of halves.
-void RegisterGroupRows(int columns) {
+void RegisterGroupRows(int columns, const std::string& dtype, const std::string& suffix) {
   schedule::RegisterTensorIntrinsic(
-      fmt::format("wgmma_rows_{}", columns),
-      fmt::format("func description(D: float32[4, 32, {0}], C: float32[4, 32, {0}]) {{\n"
+      fmt::format("wgmma_rows_{}{}", columns, suffix),
+      fmt::format("func description(D: {6}[4, 32, {0}], C: {6}[4, 32, {0}]) {{\n"
                   "for i in 0..64, j in 0..{1} {{\nD{2} = C{3}\n}}\n}}\n"
-                  "func implementation(D: float32[4, 32, {0}], C: float32[4, 32, {0}]) {{\n"
+                  "func implementation(D: {6}[4, 32, {0}], C: {6}[4, 32, {0}]) {{\n"
                   "for warp in 0..4 bind(threadIdx.y) {{\n{4}"
                   "for c in 0..{5} unrolled {{\nfor h in 0..2 unrolled {{\n"
                   "for v in 0..2 unrolled {{\n"
@@ -146,16 +159,20 @@ void RegisterGroupRows(int columns) {
                   "D[warp, lane, c * 16 + h * 8 + v + 4] = select(lane // 2 % 2 == 1, y0, t0)\n"
                   "D[warp, lane, c * 16 + h * 8 + v + 6] = select(lane // 2 % 2 == 1, y1, t1)\n"
                   "}}\n}}\n}}\n}}\n}}\n}}\n",
-                  columns / 2, columns, InRows("i", "j"), InGroup("i", "j"), kLanes, columns / 32));
+                  columns / 2, columns, InRows("i", "j"), InGroup("i", "j"), kLanes, columns / 32,
+                  dtype));
 }
 
 void RegisterGroupIntrinsics() {
-  for (int columns : {64, 128, 192, 256}) RegisterGroupRows(columns);
-  for (const char* layout : {"nn", "nt", "tn", "tt", "rn", "rt"})
-    for (int columns : {64, 128, 192, 256}) {
-      RegisterGroupMultiply(layout, columns, "f16", "float16");
-      RegisterGroupMultiply(layout, columns, "bf16", "bfloat16");
-    }
+  for (int columns : {64, 128, 192, 256}) {
+    RegisterGroupRows(columns, "float32", "");
+    RegisterGroupRows(columns, "int32", "_s32");
+    for (const tir::GroupType& type : tir::kGroupTypes)
+      for (const char* layout : {"nt", "nn", "tn", "tt", "rn", "rt"}) {
+        RegisterGroupMultiply(layout, columns, type);
+        if (type.element.bits() != 16) break;  // along K alone
+      }
+  }
 }
 
 void RegisterIntrinsics() {
@@ -214,7 +231,8 @@ void RegisterWarpGroups(bool (*has_instructions)(const target::Target&)) {
   RegisterGroupIntrinsics();
   schedule::RegisterGroupMatmul(
       {.rule = "warp_group_matmul",
-       .description = "float16 and bfloat16 on tensor cores by four warps together (wgmma)",
+       .description = "float16, bfloat16, fp8, int8 and tf32 on tensor cores by four warps "
+                      "together (wgmma)",
        .attention = "warp_group_attention",
        .prefix = "wgmma",
        .fits = [has_instructions](const schedule::TargetInfo& target) {

@@ -54,7 +54,7 @@ std::set<std::string> Instructions() {
   const std::string text = ReadAll(HeaderPath("backend/cuda/test/ptx.h")) +
                            ReadAll(HeaderPath("backend/cuda/test/wgmma.h"));
   static const std::regex plain("__ptx_[a-z0-9_]+"), matrix("TERN_LDMATRIX\\((_[a-z0-9_]+)"),
-      mma("TERN_MMA\\(([a-z0-9_]+)"), wgmma("TERN_WGMMAS\\(([a-z0-9_]+), tern");
+      mma("TERN_MMA\\(([a-z0-9_]+)"), wgmma("TERN_WGMMAS\\((k[0-9]+), ([a-z0-9_]+), [0-9]");
   auto all = [&](const std::regex& pattern, const auto& add) {
     for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) add(*it);
   };
@@ -67,9 +67,9 @@ std::set<std::string> Instructions() {
     names.insert("__ptx_mma_sync_aligned_m16n8k16_row_col_" + match[1].str());
   });
   all(wgmma, [&](const std::smatch& match) {
-    for (const char* shape : {"m64n64k16", "m64n128k16", "m64n192k16", "m64n256k16"})
-      names.insert(std::string("__ptx_wgmma_mma_async_sync_aligned_") + shape + "_" +
-                   match[1].str());
+    for (const char* shape : {"m64n64", "m64n128", "m64n192", "m64n256"})
+      names.insert(std::string("__ptx_wgmma_mma_async_sync_aligned_") + shape + match[1].str() +
+                   "_" + match[2].str());
   });
   return names;
 }

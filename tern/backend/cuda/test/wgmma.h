@@ -19,12 +19,13 @@ constexpr unsigned kLateSum = 0x7fbadbad;  // the bits of a sum that is not ther
 struct Wgmma {
   const char* instruction;
   unsigned long long a, b;
-  int columns;
+  int columns, bytes;  // of an element
+  bool is_integer;
   bool a_transposed, b_transposed, a_in_registers;
   unsigned registers[4];  // the thread's part of a
   unsigned rows[4][4];    // of its two rows: those of the four lanes that have them
-  float (*widen)(unsigned short);
-  float* sums[128];
+  float (*widen)(unsigned);
+  float* sums[128];  // of integers, their bits
   float before[128], result[128];
 };
 
@@ -42,38 +43,56 @@ TERN_UNSEEN WgmmaQueue& Queue() {
   return *static_cast<WgmmaQueue*>(host.thread_memory(sizeof(WgmmaQueue)));
 }
 
+// Elements by their bits. Of tf32 the instruction does not read the last 13.
+TERN_UNSEEN float WidenF16(unsigned x) { return FromF16(static_cast<unsigned short>(x)); }
+TERN_UNSEEN float WidenBf16(unsigned x) { return FromBf16(static_cast<unsigned short>(x)); }
+TERN_UNSEEN float WidenE5m2(unsigned x) { return FromF16(static_cast<unsigned short>(x << 8)); }
+TERN_UNSEEN float WidenE4m3(unsigned x) {
+  if ((x & 0x7f) == 0x7f) return __uint_as_float(0x7fc00000u);
+  float magnitude = x >> 3 & 15 ? __uint_as_float(((x >> 3 & 15) + 120) << 23 | (x & 7) << 20)
+                                : static_cast<float>(x & 7) * 0x1p-9f;
+  return x & 0x80 ? -magnitude : magnitude;
+}
+TERN_UNSEEN float WidenS8(unsigned x) { return static_cast<float>(static_cast<signed char>(x)); }
+TERN_UNSEEN float WidenU8(unsigned x) { return static_cast<float>(x); }
+TERN_UNSEEN float WidenTf32(unsigned x) { return __uint_as_float(x & 0xffffe000u); }
+
 // An element of an operand, by its descriptor: swizzled tiles of 8 rows of 128 bytes.
 TERN_UNSEEN unsigned WgmmaAddress(unsigned long long descriptor, bool transposed, unsigned row,
-                                  unsigned k) {
+                                  unsigned k, unsigned bytes) {
   unsigned start = static_cast<unsigned>(descriptor & 0x3fff) << 4,
            leading = static_cast<unsigned>(descriptor >> 16 & 0x3fff) << 4,
            stride = static_cast<unsigned>(descriptor >> 32 & 0x3fff) << 4;
   unsigned plain = transposed
                        ? start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2
-                       : start + row / 8 * stride + row % 8 * 128 + k * 2;
+                       : start + row / 8 * stride + row % 8 * 128 + k * bytes;
   return plain ^ (plain >> 7 & 7) << 4;
 }
 TERN_UNSEEN float WgmmaElement(const Wgmma& wgmma, bool is_a, unsigned row, unsigned k) {
   if (is_a && wgmma.a_in_registers)
     return wgmma.widen(
         static_cast<unsigned short>(wgmma.rows[k % 8 / 2][k / 8 * 2 + row % 16 / 8] >> k % 2 * 16));
-  unsigned address = WgmmaAddress(is_a ? wgmma.a : wgmma.b,
-                                  is_a ? wgmma.a_transposed : wgmma.b_transposed, row, k);
-  unsigned short bits;
-  __builtin_memcpy(&bits, host.shared_pointer(address, 2), 2);
+  unsigned address =
+      WgmmaAddress(is_a ? wgmma.a : wgmma.b, is_a ? wgmma.a_transposed : wgmma.b_transposed, row, k,
+                   static_cast<unsigned>(wgmma.bytes));
+  unsigned bits = 0;
+  __builtin_memcpy(&bits, host.shared_pointer(address, wgmma.bytes), wgmma.bytes);
   return wgmma.widen(bits);
 }
+
+// 32 bytes of K.
+TERN_UNSEEN unsigned StepsOf(const Wgmma& wgmma) { return 32u / wgmma.bytes; }
 
 // Every thread reads its part of the operands, so that all is checked for races.
 TERN_UNSEEN void ReadOperands(const Wgmma& wgmma, unsigned thread) {
   for (unsigned row = thread; row < 64u + wgmma.columns; row += 128)
-    for (unsigned k = 0; k < 16; ++k) {
+    for (unsigned k = 0; k < StepsOf(wgmma); ++k) {
       bool is_a = row < 64;
       if (is_a && wgmma.a_in_registers) continue;
       host.async_read(
           WgmmaAddress(is_a ? wgmma.a : wgmma.b, is_a ? wgmma.a_transposed : wgmma.b_transposed,
-                       is_a ? row : row - 64, k),
-          2);
+                       is_a ? row : row - 64, k, static_cast<unsigned>(wgmma.bytes)),
+          wgmma.bytes);
     }
 }
 
@@ -85,11 +104,12 @@ TERN_UNSEEN unsigned GroupThread() {
 TERN_UNSEEN float WgmmaSum(const Wgmma& wgmma, unsigned thread, int e, float before) {
   unsigned lane = thread % 32, row = thread / 32 * 16 + e / 2 % 2 * 8 + lane / 4,
            column = e / 4 * 8 + lane % 4 * 2 + e % 2;
-  double sum = before;
-  for (unsigned k = 0; k < 16; ++k)
+  double sum = wgmma.is_integer ? static_cast<double>(__float_as_int(before)) : before;
+  for (unsigned k = 0; k < StepsOf(wgmma); ++k)
     sum += static_cast<double>(WgmmaElement(wgmma, true, row, k)) *
            WgmmaElement(wgmma, false, column, k);
-  return static_cast<float>(sum);
+  return wgmma.is_integer ? __int_as_float(static_cast<int>(static_cast<long long>(sum)))
+                          : static_cast<float>(sum);
 }
 
 TERN_UNSEEN bool IsLate(const float* sum) {
@@ -106,12 +126,14 @@ TERN_UNSEEN void SetLate(float* sum) {
 TERN_UNSEEN void Put(Wgmma& to, const Wgmma& from) {
   to.instruction = from.instruction, to.widen = from.widen;
   to.a = from.a, to.b = from.b, to.columns = from.columns;
+  to.bytes = from.bytes, to.is_integer = from.is_integer;
   to.a_transposed = from.a_transposed, to.b_transposed = from.b_transposed;
   to.a_in_registers = from.a_in_registers;
   for (int i = 0; i < 16; ++i) to.rows[i / 4][i % 4] = from.rows[i / 4][i % 4];
   for (int e = 0; e < from.columns / 2; ++e) {
     to.sums[e] = from.sums[e];
-    to.before[e] = from.before[e], to.result[e] = from.result[e];
+    __builtin_memcpy(&to.before[e], &from.before[e], 4);
+    __builtin_memcpy(&to.result[e], &from.result[e], 4);
   }
 }
 
@@ -140,8 +162,9 @@ TERN_UNSEEN void IssueWgmma(Wgmma& wgmma) {
     if (queue.all[queue.At(i)].sums[0] == wgmma.sums[0]) before = &queue.all[queue.At(i)];
   for (int e = 0; e < wgmma.columns / 2; ++e) {
     if (before && !IsLate(wgmma.sums[e])) host.fail("wgmma: a sum was written while it was late");
-    wgmma.before[e] = before ? before->result[e] : *wgmma.sums[e];
-    wgmma.result[e] = WgmmaSum(wgmma, thread, e, wgmma.before[e]);
+    __builtin_memcpy(&wgmma.before[e], before ? &before->result[e] : wgmma.sums[e], 4);
+    float result = WgmmaSum(wgmma, thread, e, wgmma.before[e]);
+    __builtin_memcpy(&wgmma.result[e], &result, 4);
     SetLate(wgmma.sums[e]);
   }
   int at = queue.At(queue.count++);
@@ -184,6 +207,15 @@ static inline void TakeRest(Wgmma& wgmma, A a, B b, int scale_d, int scale_a, in
   wgmma.a = a, wgmma.b = b;
   wgmma.a_transposed = transpose_a, wgmma.b_transposed = transpose_b;
 }
+// Of types that are read along K alone, and of integers, which have no signs.
+template <class A, class B>
+static inline void TakeRest(Wgmma& wgmma, A a, B b, int scale_d, int scale_a, int scale_b) {
+  TakeRest(wgmma, a, b, scale_d, scale_a, scale_b, 0, 0);
+}
+template <class A, class B>
+static inline void TakeRest(Wgmma& wgmma, A a, B b, int scale_d) {
+  TakeRest(wgmma, a, b, scale_d, 1, 1, 0, 0);
+}
 template <class B>
 static inline void TakeRest(Wgmma& wgmma, unsigned a0, unsigned a1, unsigned a2, unsigned a3, B b,
                             int scale_d, int scale_a, int scale_b, int transpose_b) {
@@ -197,14 +229,14 @@ static inline void TakeOperands(Wgmma& wgmma, First&& first, Rest&&... rest) {
   if constexpr (kCount == 0) {
     TakeRest(wgmma, first, rest...);
   } else {
-    wgmma.sums[wgmma.columns / 2 - kCount] = &first;
+    wgmma.sums[wgmma.columns / 2 - kCount] = reinterpret_cast<float*>(&first);
     TakeOperands<kCount - 1>(wgmma, rest...);
   }
 }
 
 }  // namespace tern_standin
 
-#define TERN_WGMMA(shape, size, types, narrow)                                   \
+#define TERN_WGMMA(shape, size, types, width, integer, narrow)                   \
   template <class... Operands>                                                   \
   static __attribute__((no_sanitize("thread"))) void                             \
   __ptx_wgmma_mma_async_sync_aligned_##shape##_##types(Operands&&... operands) { \
@@ -212,17 +244,24 @@ static inline void TakeOperands(Wgmma& wgmma, First&& first, Rest&&... rest) {
     tern_standin::Wgmma wgmma = {};                                              \
     wgmma.instruction = "wgmma.mma_async";                                       \
     wgmma.columns = size;                                                        \
+    wgmma.bytes = width;                                                         \
+    wgmma.is_integer = integer;                                                  \
     wgmma.widen = narrow;                                                        \
     tern_standin::TakeOperands<size / 2>(wgmma, operands...);                    \
     tern_standin::IssueWgmma(wgmma);                                             \
   }
-#define TERN_WGMMAS(types, narrow)           \
-  TERN_WGMMA(m64n64k16, 64, types, narrow)   \
-  TERN_WGMMA(m64n128k16, 128, types, narrow) \
-  TERN_WGMMA(m64n192k16, 192, types, narrow) \
-  TERN_WGMMA(m64n256k16, 256, types, narrow)
-TERN_WGMMAS(f32_f16_f16, tern_standin::FromF16)
-TERN_WGMMAS(f32_bf16_bf16, tern_standin::FromBf16)
+#define TERN_WGMMAS(steps, types, width, integer, narrow)        \
+  TERN_WGMMA(m64n64##steps, 64, types, width, integer, narrow)   \
+  TERN_WGMMA(m64n128##steps, 128, types, width, integer, narrow) \
+  TERN_WGMMA(m64n192##steps, 192, types, width, integer, narrow) \
+  TERN_WGMMA(m64n256##steps, 256, types, width, integer, narrow)
+TERN_WGMMAS(k16, f32_f16_f16, 2, false, tern_standin::WidenF16)
+TERN_WGMMAS(k16, f32_bf16_bf16, 2, false, tern_standin::WidenBf16)
+TERN_WGMMAS(k32, f32_e4m3_e4m3, 1, false, tern_standin::WidenE4m3)
+TERN_WGMMAS(k32, f32_e5m2_e5m2, 1, false, tern_standin::WidenE5m2)
+TERN_WGMMAS(k32, s32_s8_s8, 1, true, tern_standin::WidenS8)
+TERN_WGMMAS(k32, s32_u8_u8, 1, true, tern_standin::WidenU8)
+TERN_WGMMAS(k8, f32_tf32_tf32, 4, false, tern_standin::WidenTf32)
 
 template <class T = char>
 static inline void __ptx_wgmma_fence_sync_aligned() {
