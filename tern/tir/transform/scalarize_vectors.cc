@@ -65,8 +65,8 @@ class LaneTaker {
     DataType dtype = value.dtype(), element = DataType::UInt(dtype.bits());
     int bits = dtype.bits() * dtype.lanes();
     TERN_CHECK(bits <= 64) << ir::At(value.span()) << "reinterpret: " << dtype.str() << " has "
-                           << bits << " bits, which no integer has; lanes of another number are "
-                           << "made of those of up to 64 bits here";
+                           << bits << " bits; without vectors, the target changes the number of "
+                           << "lanes of at most 64 bits";
     Expr word;
     for (int lane = 0; lane < dtype.lanes(); ++lane) {
       Expr one = LaneTaker(inlined_, arrays_, Expr(lane)).Take(value);
