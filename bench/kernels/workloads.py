@@ -39,7 +39,7 @@ WORKLOADS = {
 # how many there are, from the tensors by name.
 LARGE = {
     "prefix_sum": ({"X": [1 << 25], "Y": [1 << 25]}, "elements", lambda t: 1 << 25),
-    "radix_sort_warps": ({"X": [1 << 26], "Y": [1 << 26]}, "keys", lambda t: 1 << 26),
+    "radix_sort_warps": ({"X": [1 << 28], "Y": [1 << 28]}, "keys", lambda t: 1 << 28),
     "threefry": ({"Y": [2, 1 << 28]}, "bytes", lambda t: 8 << 28),
     "smith_waterman_warps": ({"A": [1 << 17, 512], "B": [1 << 17, 128], "score": [1 << 17]}, "cells", lambda t: (1 << 17) * 512 * 128),
     "mandelbrot": ({"Y": [8192, 12288]}, "steps", lambda t: t["Y"].sum().item()),

@@ -231,8 +231,8 @@ std::string TargetNode::str() const {
 
 bool TakesVector(const TargetKind& kind, const ir::Expr& vector) {
   const auto* load = vector.As<ir::BufferLoadNode>();
-  if (!kind.vectors || (load && load->predicate.get() && !kind.masked_accesses)) return false;
-  return !kind.takes_vector || kind.takes_vector(vector);
+  if (load && load->predicate.get() && !kind.masked_accesses) return false;
+  return kind.takes_vector ? kind.takes_vector(vector) : kind.vectors;
 }
 
 int64_t PointerBytes(const Target& target) {

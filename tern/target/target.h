@@ -73,7 +73,7 @@ struct TargetKind {
   // Whether its code generator takes vectors; if not, vectorized loops run one element at a time.
   bool vectors = true;
   // Which vector expressions it takes, given that it takes the operands; a store is asked about as
-  // a load of the same place. Null: all.
+  // a load of the same place. Null: all, or where it has no vectors, none.
   std::function<bool(const ir::Expr&)> takes_vector;
   // Whether it takes vector accesses with a predicate; if not, they become scalar ones.
   bool masked_accesses = false;

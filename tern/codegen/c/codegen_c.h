@@ -105,6 +105,8 @@ class CodeGenC {
   virtual void EmitStore(const tir::BufferStoreNode* node);
   virtual Code PrintConversion(const ir::CastNode* node);
   virtual Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
+  virtual Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a,
+                               const ir::Expr& b);
 
   // ---- What a language builds with.
 
@@ -202,7 +204,6 @@ class CodeGenC {
   Code PrintNode(const ir::CallNode* node);
   Code PrintNode(const ir::BufferLoadNode* node) { return PrintLoad(node); }
 
-  Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a, const ir::Expr& b);
   Code PrintBitOperator(const char* token, const ir::CallNode* node);
   Code PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b);
   Code PrintLogic(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);

@@ -19,9 +19,6 @@ bool IsAlignedPlace(const Buffer& buffer, const std::vector<Expr>& indices, int6
   return place.knows_remainder(elements) && place.base % elements == 0;
 }
 
-namespace {
-
-// A vector of neighbours, in memory that is aligned to it.
 bool IsAlignedVector(const Buffer& buffer, std::vector<Expr> indices, int64_t bytes) {
   const auto* ramp = indices.empty() ? nullptr : indices.back().As<ir::RampNode>();
   if (!ramp || !ir::IsConst(ramp->stride, 1) || buffer->alignment < bytes) return false;
@@ -29,6 +26,8 @@ bool IsAlignedVector(const Buffer& buffer, std::vector<Expr> indices, int64_t by
   if (!buffer->strides.empty() && !ir::IsConst(buffer->strides.back(), 1)) return false;
   return IsAlignedPlace(buffer, indices, bytes, arith::Analyzer());
 }
+
+namespace {
 
 // Whether a masked load is an asynchronous copy to shared memory: all lanes of it, or zeros.
 bool IsCopyOrZero(const BufferStoreNode* store, const ir::BufferLoadNode* load) {

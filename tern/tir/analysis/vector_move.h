@@ -24,6 +24,9 @@ bool IsMoveSize(int64_t bytes, int64_t move_bytes);
 bool IsAlignedPlace(const Buffer& buffer, const std::vector<Expr>& indices, int64_t bytes,
                     const arith::Analyzer& analyzer);
 
+// Whether the indices are those of a vector of neighbours, in memory that is aligned to its size.
+bool IsAlignedVector(const Buffer& buffer, std::vector<Expr> indices, int64_t bytes);
+
 // What a store copies, maybe by async_copy; null where it is no copy.
 const ir::BufferLoadNode* CopiedLoad(const BufferStoreNode* store);
 

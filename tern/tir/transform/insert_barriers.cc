@@ -330,8 +330,8 @@ class KernelWalker : public StmtMutator {
   bool CanConflict(const ThreadAccess& earlier, const ThreadAccess& later,
                    const Needs& needs) const {
     if (earlier.is_atomic && later.is_atomic) return false;
-    if (is_race_free_ && later.diverges) return false;
     bool both_write = earlier.is_write && later.is_write;
+    if (is_race_free_ && (later.diverges || both_write)) return false;
     return !(later.is_shared ? needs.shared : needs.global) &&
            (earlier.is_write || later.is_write) && (!both_write || later.is_shared);
   }

@@ -7,8 +7,8 @@
 namespace tern::tir {
 
 namespace attr {
-// Bool, of a function: what threads do under conditions that depend on the thread needs no barriers
-// but those that are written.
+// Bool, of a function: threads write different elements between the barriers that are written, and
+// what they do under conditions that depend on the thread needs no others.
 inline constexpr const char* kRaceFree = "race_free";
 }  // namespace attr
 

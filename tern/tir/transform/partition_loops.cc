@@ -12,6 +12,7 @@
 #include "tern/ir/structural.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::tir {
@@ -112,6 +113,7 @@ class LimitFinder : public StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == ir::kIfThenElse) AddCondition(node->args[0]);
+    is_special_ |= IsWarpOperation(node) && !IsWarpMatrixOperation(node);
     VisitChildren(node);
   }
   static bool IsFalse(const Expr& condition) {

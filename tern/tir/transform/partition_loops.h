@@ -21,6 +21,8 @@ namespace tern::tir {
 //   selects that body inside, and is not partitioned otherwise.
 // - Loops with `tail = "guard"` stay, and so do vectorized ones whose tail is masked.
 // - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
+// - So do loops in which lanes of a warp exchange values: where a bound depends on the lane, lanes
+//   would meet in different loops.
 PrimFunc PartitionLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

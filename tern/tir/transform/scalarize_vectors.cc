@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/scalarize_vectors.h"
 
+#include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
@@ -58,7 +60,37 @@ class LaneTaker {
     return {};
   }
 
+  // All lanes of a value in an unsigned integer, the first in the lowest bits.
+  Expr WordOf(const Expr& value) {
+    DataType dtype = value.dtype(), element = DataType::UInt(dtype.bits());
+    int bits = dtype.bits() * dtype.lanes();
+    TERN_CHECK(bits <= 64) << ir::At(value.span()) << "reinterpret: " << dtype.str() << " has "
+                           << bits << " bits; without vectors, the target changes the number of "
+                           << "lanes of at most 64 bits";
+    Expr word;
+    for (int lane = 0; lane < dtype.lanes(); ++lane) {
+      Expr one = LaneTaker(inlined_, arrays_, Expr(lane)).Take(value);
+      one = ir::CastNode::Make(DataType::UInt(bits), Reinterpreted(element, one));
+      if (lane > 0) one = Bits("shift_left", one, ir::MakeConst(one.dtype(), lane * dtype.bits()));
+      word = word ? Bits("bit_or", word, one) : one;
+    }
+    return word;
+  }
+  // A part of the bits, as a scalar.
+  static Expr BitsAs(DataType dtype, const Expr& word, const Expr& lane) {
+    Expr place = ir::CastNode::Make(word.dtype(), lane) * ir::MakeConst(word.dtype(), dtype.bits());
+    Expr part = dtype.bits() < word.dtype().bits() ? Bits("shift_right", word, place) : word;
+    return Reinterpreted(dtype, ir::CastNode::Make(DataType::UInt(dtype.bits()), part));
+  }
+
  private:
+  static Expr Bits(const char* name, const Expr& a, const Expr& b) {
+    return ir::CallNode::Make(name, {a, b}, a.dtype(), a.span());
+  }
+  static Expr Reinterpreted(DataType dtype, const Expr& value) {
+    if (value.dtype() == dtype) return value;
+    return ir::CallNode::Make(intrinsic::kReinterpret, {value}, dtype, value.span());
+  }
   Expr LaneAs(DataType dtype) const { return ir::CastNode::Make(dtype, lane_); }
 
   Expr TakeNode(const VarNode* node) {
@@ -86,6 +118,9 @@ class LaneTaker {
     return ir::LetNode::Make(node->var, node->value, Take(node->body), node->span);
   }
   Expr TakeNode(const ir::CallNode* node) {
+    if (node->name == intrinsic::kReinterpret &&
+        node->args[0].dtype().lanes() != node->dtype.lanes())
+      return BitsAs(node->dtype.element(), WordOf(node->args[0]), lane_);
     std::vector<Expr> args;
     for (const Expr& arg : node->args) args.push_back(Take(arg));
     return ir::CallNode::Make(node->name, args, node->dtype.element(), node->span);
@@ -124,6 +159,14 @@ class Scalarizer : public StmtMutator {
   Expr MutateNode(const ir::ShuffleNode* node, const Expr& self) override {
     if (!node->dtype.is_scalar()) return MutateChildren(node, self);
     return Mutate(LaneTaker(inlined_, arrays_, 0).TakeNode(node));
+  }
+  // A scalar that is all lanes of a vector.
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    bool joins = node->name == intrinsic::kReinterpret && node->dtype.is_scalar() &&
+                 !node->args[0].dtype().is_scalar();
+    if (!joins) return MutateChildren(node, self);
+    LaneTaker taker(inlined_, arrays_, 0);
+    return Mutate(LaneTaker::BitsAs(node->dtype, taker.WordOf(node->args[0]), 0));
   }
   // A vector that only an expression names: pure, so it can stand where it is used.
   Expr MutateNode(const ir::LetNode* node, const Expr& self) override {

@@ -54,6 +54,21 @@ std::string FunctionOf(const std::string& intrinsic, DataType dtype) {
   return function.empty() || dtype.bits() != 32 ? function : function + "f";
 }
 
+// x of a condition `x != 0` that a vote can take as it is; otherwise null.
+const Expr* ComparedWithZero(const Expr& condition) {
+  const auto* unequal = condition.As<ir::NENode>();
+  bool is_word = unequal && unequal->a.dtype().bits() == 32 && unequal->a.dtype().is_integer();
+  return is_word && ir::IsConst(unequal->b, 0) ? &unequal->a : nullptr;
+}
+
+// Whether nothing changes: atomic_or(A[i], 0) is how a kernel reads what others update.
+bool LeavesElement(const tir::Atomic& atomic) {
+  using enum tir::AtomicKind;
+  bool keeps_all = atomic.kind == kAdd || atomic.kind == kOr || atomic.kind == kXor;
+  return keeps_all && !atomic.seq_cst && atomic.old && atomic.dtype().is_integer() &&
+         ir::IsConst(atomic.operands[0], 0);
+}
+
 // Shared memory that multiplications of groups of warps read.
 std::set<const ir::BufferNode*> GroupOperands(const tir::PrimFunc& function) {
   struct Scan : tir::StmtVisitor {
@@ -198,6 +213,7 @@ CodeGenCuda::CodeGenCuda() {
 }
 
 std::string CodeGenCuda::ValueType(DataType dtype) {
+  if (IsPacked(dtype)) return "unsigned int";
   TERN_ICHECK(dtype.is_scalar()) << dtype.str() << " was not lowered: vectors are made of scalars";
   TERN_ICHECK(!dtype.is_handle()) << "a pointer is used as a value in a kernel";
   if (dtype.is_bool()) return "bool";
@@ -322,6 +338,9 @@ std::string CodeGenCuda::ToBits(DataType dtype) {
 }
 
 Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
+  if (IsPacked(node->dtype))
+    return {"*(const unsigned int*)" + AddressOf(node->buffer, node->indices[0]),
+            Precedence::kUnary};
   if (!StoresFloat(node->dtype)) return CodeGenC::PrintLoad(node);
   return {fmt::format("{}({}[{}])", FromBits(node->dtype), NameOf(node->buffer),
                       PlaceOf(node->buffer, PrintConverted(node->indices[0])))};
@@ -360,7 +379,10 @@ std::string CodeGenCuda::UseAtomic(const tir::Atomic& atomic) {
   std::string bits = is_wide ? "unsigned long long" : "unsigned int";
   std::string fence = atomic.seq_cst ? "  __threadfence();\n" : "";
   std::string operands = atomic.operands.size() > 1 ? ", " + type + " y" : "", body;
-  if (dtype.is_float() && is_order) {
+  if (LeavesElement(atomic)) {  // it is read, past L1, which is not coherent
+    name = "tern_atomic_load_" + TypeSuffix(dtype);
+    body = fmt::format("  {0} old = *(volatile {0}*)p;\n", type);
+  } else if (dtype.is_float() && is_order) {
     const char* to = is_wide ? "__double_as_longlong" : "__float_as_uint";
     const char* from = is_wide ? "__longlong_as_double" : "__uint_as_float";
     body = fmt::format(
@@ -431,10 +453,26 @@ Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
   auto function = kFunctions.find(node->name);
   if (function == kFunctions.end()) return CodeGenC::PrintCall(node);
   std::string args = "0xffffffffu";
-  for (const Expr& arg : node->args) args += ", " + Print(arg).text;
+  for (const Expr& arg : node->args) args += ", " + PrintVoted(arg);
   // Narrow integers are exchanged as int.
   return {fmt::format("({}){}({})", ValueType(node->dtype), function->second, args),
           Precedence::kUnary};
+}
+
+// NVRTC makes a shift, a mask and a comparison of each tested bit that is voted on. What it cannot
+// look into is a comparison, and those of several bits are one instruction (R2P).
+std::string CodeGenCuda::PrintVoted(const Expr& arg) {
+  const Expr* compared = ComparedWithZero(arg);
+  if (!compared) return Print(arg).text;
+  return fmt::format(
+      "{}((unsigned int){})",
+      UseHelper("tern_opaque",
+                "static __device__ __forceinline__ unsigned int tern_opaque(unsigned int x) {\n"
+                "  unsigned int same;\n"
+                "  asm(\"mov.b32 %0, %1;\" : \"=r\"(same) : \"r\"(x));\n"
+                "  return same;\n"
+                "}\n"),
+      Print(*compared, Precedence::kUnary));
 }
 
 std::string CodeGenCuda::FunctionName(const ir::CallNode* node) {
@@ -472,6 +510,7 @@ Code CodeGenCuda::PrintConversion(const ir::CastNode* node) {
 // and NaN: where the order is free, so is what a reduction makes of NaN. Others, as those that clip
 // by a constant, keep it.
 Code CodeGenCuda::PrintMinMax(ir::ExprKind kind, const Expr& a, const Expr& b) {
+  if (IsPacked(a.dtype())) return PrintPackedMinMax(kind, a, b);
   const auto* kept = a.As<ir::BufferLoadNode>();
   if (!reassociates_ || a.dtype() != DataType::Float(32) || !kept ||
       kept->buffer->scope != ir::StorageScope::kLocal || b.As<ir::FloatImmNode>())

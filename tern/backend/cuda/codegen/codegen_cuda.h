@@ -16,7 +16,8 @@
 namespace tern::backend::cuda {
 
 // Takes functions of calling convention "kernel". float16 and bfloat16 are 16 bits in memory,
-// converted by instructions; as values they are floats.
+// converted by instructions; as values they are floats. Vectors of two integers of 16 bits are one
+// unsigned int.
 class CodeGenCuda : public codegen::KernelCodeGen {
  public:
   CodeGenCuda();
@@ -40,6 +41,10 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   codegen::Code PrintReinterpret(const ir::CallNode* node) override;
   codegen::Code PrintConversion(const ir::CastNode* node) override;
   codegen::Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b) override;
+  codegen::Code PrintArithmetic(const char* token, codegen::Precedence level, const ir::Expr& a,
+                                const ir::Expr& b) override;
+  codegen::Code PrintBroadcast(const ir::BroadcastNode* node) override;
+  codegen::Code PrintShuffle(const ir::ShuffleNode* node) override;
 
  private:
   // A float32 that is rounded to 16 bits at once.
@@ -48,12 +53,21 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
 
+  // An argument of a warp operation: a condition may be a number that is not 0.
+  std::string PrintVoted(const ir::Expr& arg);
+
   // Where an element is, or a vector of up to 16 bytes: operands of groups of warps are swizzled.
   std::string PlaceOf(const ir::Buffer& buffer, const std::string& index) override;
   // A call of a helper.
   void EmitHelper(const Helper& helper, const std::string& args = "");
 
-  // ---- Vectors (vectors.cc)
+  // ---- Two integers of 16 bits in a register (packed_vectors.cc)
+
+  // The function for "add", "min", "max" or "max_relu" (the greater one, at least 0) of such types.
+  std::string PackedFunction(const std::string& operation, DataType dtype);
+  codegen::Code PrintPackedMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
+
+  // ---- Other vectors (vectors.cc)
 
   // Copies, and operations on matrices: vectors are nothing else.
   void EmitVectorStore(const tir::BufferStoreNode* node);

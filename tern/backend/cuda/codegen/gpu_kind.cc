@@ -34,6 +34,7 @@ target::TargetKind GpuKind(const char* name) {
   kind.device = "cuda";
   kind.device_type = kDeviceTypeCuda;
   kind.vectors = false;
+  kind.takes_vector = TakesPacked;
   kind.move_bytes = 16;
   kind.warp_size = 32;
   kind.scopes.push_back(ir::StorageScope::kSharedDynamic);

@@ -13,6 +13,10 @@ inline constexpr int64_t kMostStaticShared = 48 << 10;
 
 // The floats of 16 bits that there are conversions for; the others are lowered to integers.
 bool StoresFloat(DataType dtype);
+// Whether it is two integers of 16 bits, which are computed with in one register.
+bool IsPacked(DataType dtype);
+// Whether a vector is made of such, by operations that there are for both halves at once.
+bool TakesPacked(const ir::Expr& vector);
 // A kind of code for these machines: what they are like, whatever makes the code.
 target::TargetKind GpuKind(const char* name);
 // What a compiler other than ours made: "cubin", or "ptx" where it is a text.

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
+#include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 
@@ -51,6 +53,11 @@ void CodeGenCuda::EmitMove(const tir::BufferStoreNode* node, const ir::BufferLoa
 void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
   using namespace tir::intrinsic;
   if (const auto* load = node->value.As<ir::BufferLoadNode>()) return EmitMove(node, load);
+  if (IsPacked(node->value.dtype()) && !tir::CopiedLoad(node)) {
+    std::string value = Print(node->value).text;
+    return Line(
+        fmt::format("*(unsigned int*){} = {};", AddressOf(node->buffer, node->indices[0]), value));
+  }
   const auto* call = node->value.As<ir::CallNode>();
   TERN_ICHECK(call) << "a vector is computed, not moved";
   if (tir::IsWarpGroupOperation(call)) return EmitGroupMultiply(node, call);

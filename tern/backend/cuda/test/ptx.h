@@ -76,6 +76,31 @@ static inline unsigned short Half(unsigned word, int i) {
 
 }  // namespace tern_standin
 
+template <class R>
+static inline void __ptx_mov_b32(R& out, R x) {
+  out = x;
+}
+// Of both halves of a word.
+template <class T, class R, class F>
+static inline void PtxHalves(R& out, R a, R b, F of) {
+  TERN_NEEDS(R, 90, "operations on 16x2");
+  R low = static_cast<unsigned short>(of(static_cast<T>(a), static_cast<T>(b)));
+  R high = static_cast<unsigned short>(of(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+  out = low | high << 16;
+}
+#define TERN_HALVES(name, T, value)                              \
+  template <class R>                                             \
+  static inline void name(R& out, R a, R b) {                    \
+    PtxHalves<T>(out, a, b, [](int x, int y) { return value; }); \
+  }
+TERN_HALVES(__ptx_add_s16x2, short, x + y)
+TERN_HALVES(__ptx_add_u16x2, unsigned short, x + y)
+TERN_HALVES(__ptx_min_s16x2, short, x < y ? x : y)
+TERN_HALVES(__ptx_min_u16x2, unsigned short, x < y ? x : y)
+TERN_HALVES(__ptx_max_s16x2, short, x > y ? x : y)
+TERN_HALVES(__ptx_max_u16x2, unsigned short, x > y ? x : y)
+TERN_HALVES(__ptx_max_s16x2_relu, short, (x > y ? x : y) > 0 ? (x > y ? x : y) : 0)
+#undef TERN_HALVES
 template <class H>
 static inline void __ptx_cvt_f32_f16(float& out, H x) {
   out = tern_standin::FromF16(static_cast<unsigned short>(x));
