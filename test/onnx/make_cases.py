@@ -275,8 +275,6 @@ def classifiers():
            "support_vectors": list(map(float, f(15))), "kernel_params": [0.3, 0.2, 2.0], "kernel_type": "RBF"}
     case("svm_classifier_two", ML, "SVMClassifier", [f(9, 3)], 2, **two)
     case("svm_classifier_platt", ML, "SVMClassifier", [f(9, 3)], 2, prob_a=[-1.5], prob_b=[0.1], **two)
-    with open(os.path.join(FOLDER, "svm_classifier_platt", "tolerance"), "w") as file:
-        file.write("1e-2 1e-7\n")  # ONNX Runtime iterates until it is as near as that
     case("svm_classifier_rows", ML, "SVMClassifier", [f(9, 3)], 2, coefficients=list(map(float, f(9))), rho=[0.2], classlabels_ints=[5, 6, 7],
          kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], post_transform="SOFTMAX")
     case("string_labels", ML, "LinearClassifier", [f(4, 3)], 2, coefficients=list(map(float, f(9))), intercepts=[0.1, 0.2, 0.3],
@@ -317,8 +315,15 @@ def few_bits():
         file.write("2e-2 1e-2\n")  # activations may be rounded to 8 bits
 
 
+def probabilities():
+    """Of several classes, coupled from those of pairs; labels are those with most votes."""
+    case("svm_classifier_coupled", ML, "SVMClassifier", [f(9, 3)], 2, coefficients=list(map(float, f(27))), vectors_per_class=[2, 3, 1, 3],
+         rho=list(map(float, f(6))), prob_a=list(map(float, 0.2 * f(6) - 1.5)), prob_b=list(map(float, 0.1 * f(6))), classlabels_ints=[4, 6, 9, 2],
+         support_vectors=list(map(float, f(27))), kernel_params=[0.3, 0.2, 2.0], kernel_type="RBF", dims=["rows", 3])
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits, probabilities):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)

@@ -23,8 +23,8 @@ const ConverterTable& TrainingTable();   // ai.onnx.preview.training
 std::string TypeName(int64_t number);
 ffi::Any IntsAttr(const std::vector<int64_t>& ints);
 
-// Elements that no kernel computes with (int4, uint4) as int8 or uint8: those of a constant. Throws
-// where the value is none; other types stay.
+// Elements of 4 bits (int4, uint4, float4_e2m1fn) as int8, uint8 or float32; other types stay.
+Value Unpacked(graph::Builder* builder, const Value& value);
 Value Unpacked(NodeContext& n, const Value& value);
 
 // ---- Neural networks (convert_neural.cc)
