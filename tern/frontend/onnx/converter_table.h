@@ -81,6 +81,7 @@ struct AttentionParts {
   double scale = 1, softcap = 0;
   ir::Attrs mask_attrs = {};
   std::string softmax_type = {};  // or ""
+  Value sink = {};                // one more logit of each head, [heads] or []; may be null
 };
 struct AttentionResult {
   Value output;                           // [batch, heads, length, size]

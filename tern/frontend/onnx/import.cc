@@ -254,6 +254,7 @@ class Importer {
     for (const ValueInfo& output : model_.graph.outputs)
       if (CanReturn(output)) reads_.insert(output.name);
     FindReads(model_.graph.nodes);
+    reads_.erase("");  // of inputs that are not given
     TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor";
   }
 
