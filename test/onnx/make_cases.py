@@ -352,6 +352,10 @@ def options():
     weights, scales = packed_weights(16, 64, 4, 32)
     case("matmul_nbits_order", MS, "MatMulNBits", [f(2, 64), weights, scales, None, (random.permutation(64) // 32).astype(np.int32)],
          constants=(1, 2, 4), K=64, N=16, bits=4, block_size=32)
+    x = np.array([[0, -2, 0, 1], [-1, 0, -3, 0], [1, 2, 3, 4]], np.float32)
+    case("normalizer_max_zero", ML, "Normalizer", [x], norm="MAX")
+    case("linear_classifier_softmax_zero", ML, "LinearClassifier", [x], 2, coefficients=list(map(float, np.eye(4).ravel())), intercepts=[0.0] * 4,
+         classlabels_ints=[5, 6, 7, 8], multi_class=1, post_transform="SOFTMAX_ZERO")
     # ONNX Runtime packs these on GPUs alone: the results are those of the operands one by one.
     packed = f(2, 5, 2, 3, 4)
     parts = [np.ascontiguousarray(packed[:, :, :, i]).reshape(2, 5, 8) for i in range(3)]

@@ -67,7 +67,10 @@ Values Normalizer(NodeContext& n) {
     return n.Emit("lp_normalization", {x},
                   {{"axis", ffi::Any(-1)}, {"p", ffi::Any(norm == "L1" ? 1 : 2)}});
   Value largest = n.Part("reduce_max", {x, n.builder().Ints({-1}, "axes")});
-  return n.Emit("div", {x, largest});
+  // Rows whose largest element is 0 stay as they are.
+  Value zero = Number(n, 0, "zero");
+  Value by = n.Part("where", {n.Part("equal", {largest, zero}), Number(n, 1, "one"), largest});
+  return n.Emit("div", {x, by});
 }
 
 Values Imputer(NodeContext& n) {
@@ -171,12 +174,23 @@ size_t NumLabels(const NodeContext& n) {
   return strings ? std::max(count, strings->strings.size()) : count;
 }
 
+// A softmax of the scores that are not 0; those stay 0.
+Value SoftmaxZero(NodeContext& n, const Value& scores) {
+  Value axes = n.builder().Ints({-1}, "axes"), zero = Number(n, 0, "zero");
+  constexpr float kLeast = 1e-7F;
+  Value counts = n.Part("greater", {n.Part("abs", {scores}), Number(n, kLeast, "least")});
+  Value less = n.Part("sub", {scores, n.Part("reduce_max", {scores, axes})});
+  Value parts = n.Part("where", {counts, n.Part("exp", {less}), zero});
+  return n.Part("div", {parts, n.Part("reduce_sum", {parts, axes})});
+}
+
 Values WithTransform(NodeContext& n, const Value& scores, const std::string& transform) {
   if (transform == "NONE") return n.Emit("identity", {scores});
   if (transform == "SOFTMAX") return n.Emit("softmax", {scores}, {{"axis", ffi::Any(-1)}});
   if (transform == "LOGISTIC") return n.Emit("sigmoid", {scores});
+  if (transform == "SOFTMAX_ZERO") return n.Emit("identity", {SoftmaxZero(n, scores)});
   TERN_THROW(ValueError) << "post_transform " << transform
-                         << " is not supported; NONE, SOFTMAX and LOGISTIC are";
+                         << " is not supported; NONE, SOFTMAX, SOFTMAX_ZERO and LOGISTIC are";
 }
 
 Values Classified(NodeContext& n, const Value& scores, const std::string& transform) {
