@@ -250,9 +250,9 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
   Exprs sums_shape{panels};
   sums_shape.insert(sums_shape.end(), shape.begin(), shape.end());
   sums_shape.back() = kPanel;
-  Tensor sums = Compute(c.name("sums"), sums_shape, [&](const Vars& axes) {
-    ReduceAxis g("g", stream_groups), stream("s", streams);
-    Expr panel = axes[0], lane = axes.back(), group_of_k = stream * Expr(stream_groups) + g;
+  // Of the g-th group of a stream.
+  auto term = [&](const Vars& axes, int64_t stream, const Expr& g) {
+    Expr panel = axes[0], lane = axes.back(), group_of_k = Expr(stream * stream_groups) + g;
     Exprs row(axes.begin() + 1, axes.end()), sums_of;  // of each part
     bool in_place = group > kSmallGroup;
     for (int64_t part = 0; part < parts; ++part) {
@@ -287,7 +287,13 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
     Expr zero = zeros ? Converted(kFloat, zeros.At(at_block))
                       : tir::Const(kFloat, static_cast<double>(b.middle()));
     Expr value = total * step - zero * totals.At(at_group);
-    return tir::Sum(value * Converted(kFloat, Streamed(scales.At(at_block))), {g, stream});
+    return value * Converted(kFloat, Streamed(scales.At(at_block)));
+  };
+  Tensor sums = Compute(c.name("sums"), sums_shape, [&](const Vars& axes) {
+    ReduceAxis g("g", stream_groups);
+    Expr sum = term(axes, 0, g);
+    for (int64_t stream = 1; stream < streams; ++stream) sum = sum + term(axes, stream, g);
+    return tir::Sum(sum, {g});
   });
   return b.WithBias(sums, shape, [&](const Vars& axes) {
     Exprs at{ir::FloorDiv(axes.back(), kPanel)};
