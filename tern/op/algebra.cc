@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products by an equation, and determinants.
+// Sums of products by an equation, determinants, and the coupling of pairwise probabilities.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -181,9 +181,62 @@ Tensors Det(Call& c) {
   return {product};
 }
 
+// ---- Pairs of classes
+
+// Probabilities of classes from those of pairs: the p whose p^T Q p is least (Wu, Lin and Weng,
+// "Probability estimates for multi-class classification by pairwise coupling"), with the steps and
+// the precision of LIBSVM. wins[row, i, j] is the probability of i where it is i or j.
+constexpr const char* kCouplePairs = R"(
+func couple_pairs(wins: float32[r, c, c], p: float32[r, c]) {
+  for row in 0..r {
+    alloc q: float32[c, c]
+    alloc qp: float32[c]
+    alloc now: float32[3] in local
+    alloc trips: int64[1] in local
+    for i in 0..c {
+      p[row, i] = 1.0 / float32(c)
+      q[i, i] = 0.0
+      for j in 0..c {
+        if j != i {
+          q[i, i] = q[i, i] + wins[row, j, i] * wins[row, j, i]
+          q[i, j] = 0.0 - wins[row, j, i] * wins[row, i, j]
+        }
+      }
+    }
+    trips[0] = 100
+    while trips[0] > 0 {
+      now[0] = 0.0
+      now[1] = 0.0
+      for i in 0..c {
+        qp[i] = 0.0
+        for j in 0..c { qp[i] = qp[i] + q[i, j] * p[row, j] }
+        now[0] = now[0] + p[row, i] * qp[i]
+      }
+      for i in 0..c { now[1] = max(now[1], abs(qp[i] - now[0])) }
+      trips[0] = select(now[1] < 0.005 / float32(c), int64(0), trips[0] - 1)
+      if now[1] >= 0.005 / float32(c) {
+        for i in 0..c {
+          now[2] = (now[0] - qp[i]) / q[i, i]
+          p[row, i] = p[row, i] + now[2]
+          now[0] = (now[0] + now[2] * (now[2] * q[i, i] + 2.0 * qp[i])) / (1.0 + now[2]) / (1.0 + now[2])
+          for j in 0..c {
+            qp[j] = (qp[j] + now[2] * q[i, j]) / (1.0 + now[2])
+            p[row, j] = p[row, j] / (1.0 + now[2])
+          }
+        }
+      }
+    }
+  }
+}
+)";
+
 }  // namespace
 
 void RegisterAlgebraOps() {
+  RegisterOp({.name = "couple_pairs",
+              .summary = "probabilities of classes, of those of one class before another",
+              .inputs = {"wins"},
+              .program = kCouplePairs});
   RegisterOp({.name = "einsum",
               .summary = "sums of products by an equation: \"ij,jk->ik\"",
               .inputs = {"x..."},

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products with weights of few bits, packed along K in blocks, each with a scale and a zero point:
-// [N, blocks, bytes]. Three formulas:
+// [N, blocks, bytes]. g_idx says which of them an element of K has instead. Three formulas:
 //
 //   words    few or dynamic rows, on machines with dot products of bytes: vectors along N, weights
 //            unpacked in registers, A in fixed point
 //   bytes    few rows elsewhere: vectors along K, weights unpacked in registers
-//   unpacked more rows: the weights as floats, which rules pack, or compute in the copies of a GEMM
+//   unpacked more rows, g_idx: the weights as floats, which rules pack, or compute in the copies of
+//   a GEMM
 #include <algorithm>
 
 #include "tern/op/formulas.h"
@@ -34,6 +35,9 @@ constexpr int64_t kLeastGroup = 16, kMostGroup = 64;
 constexpr int64_t kSmallGroup = 32;
 // Words whose dot products are added to one accumulator.
 constexpr int64_t kChain = 8;
+// Parts of K whose weights lie apart and are read in turns, so that the prefetcher follows several
+// streams: as many as are so many lines together, at most.
+constexpr int64_t kStreamedLines = 16, kMostStreams = 4;
 
 Expr Int(int64_t value) { return tir::Const(kInt, static_cast<double>(value)); }
 Expr Shifted(const Expr& x, int64_t bits) {
@@ -64,7 +68,11 @@ class Packed {
     bytes = block / each;
     TERN_CHECK(c.rank(0) > 0 && c.dtype(0).is_float() && c.dtype(1) == DataType::UInt(8))
         << "A is of floats, and B of packed uint8";
-    TERN_CHECK(!c.has(4)) << "g_idx is not supported";
+    if (c.has(4)) {
+      TERN_CHECK(c.dtype(4).is_integer()) << "g_idx is of integers";
+      c.RequireEqual(graph::NumElements(c.shape(4)), depth,
+                     "K and the number of elements of g_idx");
+    }
     c.RequireEqual(c.shape(0).back(), depth, "K of both operands");
     c.RequireEqual(graph::NumElements(c.shape(1)), columns * blocks * bytes,
                    "the number of bytes of B");
@@ -154,6 +162,9 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
   int64_t group = kLeastGroup;
   while (group < kMostGroup && b.block % (2 * group) == 0) group *= 2;
   int64_t words = group / (4 * b.each), groups = b.blocks * b.block / group;
+  int64_t streams = kMostStreams;
+  while (streams > 1 && (b.blocks % streams != 0 || words * streams > kStreamedLines)) streams /= 2;
+  int64_t stream_groups = groups / streams, stream_blocks = b.blocks / streams;
   int64_t parts = !is_exact ? 1 : c.dtype(0).bits() <= 16 ? 2 : 3;
   // Less than what the bytes hold, as it may be rounded up.
   int64_t most = parts == 1 ? 0x7f : parts == 2 ? 0x7f7f : 0x7f0000;
@@ -204,40 +215,44 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
     }
     return word;
   });
-  // Of the weights, the same from call to call.
+  // Of the weights, the same from call to call: [stream, panel, part of K of the stream, ...,
+  // column].
   Expr panels((b.columns + kPanel - 1) / kPanel);
-  auto of_panel = [&](const char* name, const Exprs& extents, auto value) {
+  auto of_panel = [&](const char* name, const Exprs& part, auto value) {
+    Exprs extents{streams, panels};
+    extents.insert(extents.end(), part.begin(), part.end());
+    extents.emplace_back(kPanel);
     return Compute(c.name(name), extents, [&](const Vars& axes) {
-      Expr n = axes[0] * Expr(kPanel) + axes.back();
-      Expr found = value(n, axes);
+      Expr n = axes[1] * Expr(kPanel) + axes.back();
+      Expr found = value(n, axes[0] * part[0] + axes[2], axes);
       return b.columns % kPanel == 0 ? found : Select(n < Expr(b.columns), found, Number(found, 0));
     });
   };
-  Tensor codes =
-      of_panel("codes", {panels, groups, words, kPanel}, [&](const Expr& n, const Vars& axes) {
+  Tensor codes = of_panel(
+      "codes", {stream_groups, words}, [&](const Expr& n, const Expr& group, const Vars& axes) {
         Expr word = Int(0);
         for (int64_t byte = 0; byte < 4; ++byte) {
-          Expr number = (axes[1] * Expr(words) + axes[2]) * Expr(4) + Expr(byte);
+          Expr number = (group * Expr(words) + axes[3]) * Expr(4) + Expr(byte);
           Expr shifted = tir::Call("shift_left", {b.Byte(n, number), Int(8 * byte)});
           word = tir::Call("bit_or", {word, shifted});
         }
         return word;
       });
-  Exprs by_block{panels, b.blocks, kPanel};
-  Tensor scales = of_panel("scales", by_block,
-                           [&](const Expr& n, const Vars& axes) { return b.Scale(n, axes[1]); });
+  Tensor scales =
+      of_panel("scales", {stream_blocks},
+               [&](const Expr& n, const Expr& block, const Vars&) { return b.Scale(n, block); });
   Tensor zeros;
   if (c.has(3))
-    zeros = of_panel("zeros", by_block, [&](const Expr& n, const Vars& axes) {
-      return Converted(c.dtype(3), b.Zero(n, axes[1]));
+    zeros = of_panel("zeros", {stream_blocks}, [&](const Expr& n, const Expr& block, const Vars&) {
+      return Converted(c.dtype(3), b.Zero(n, block));
     });
   // Rows inside of panels: a panel stays in the caches.
   Exprs sums_shape{panels};
   sums_shape.insert(sums_shape.end(), shape.begin(), shape.end());
   sums_shape.back() = kPanel;
-  Tensor sums = Compute(c.name("sums"), sums_shape, [&](const Vars& axes) {
-    ReduceAxis g("g", groups);
-    Expr panel = axes[0], lane = axes.back();
+  // Of the g-th group of a stream.
+  auto term = [&](const Vars& axes, int64_t stream, const Expr& g) {
+    Expr panel = axes[0], lane = axes.back(), group_of_k = Expr(stream * stream_groups) + g;
     Exprs row(axes.begin() + 1, axes.end()), sums_of;  // of each part
     bool in_place = group > kSmallGroup;
     for (int64_t part = 0; part < parts; ++part) {
@@ -250,9 +265,9 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
           for (int64_t w = first; w < std::min(first + kChain, words); ++w)
             for (int64_t place = h; place < (in_place ? h + 1 : b.each); ++place) {
               Exprs at{part, place};
-              for (const Expr& index : WithLast(row, g * Expr(words) + Expr(w)))
+              for (const Expr& index : WithLast(row, group_of_k * Expr(words) + Expr(w)))
                 at.push_back(index);
-              Expr word = Streamed(codes.At({panel, g, w, lane}));
+              Expr word = Streamed(codes.At({stream, panel, g, w, lane}));
               sum = tir::Call("dot4", {b.FieldsOf(word, place, in_place), a_words.At(at), sum});
             }
           field = field ? field + sum : sum;
@@ -266,12 +281,19 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
     if (parts > 1) total = tir::Call("shift_left", {sums_of[1], Int(8)}) + total;
     total = tir::Cast(kFloat, total);
     if (parts > 2) total = tir::Cast(kFloat, sums_of[2]) * tir::Const(kFloat, 65536) + total;
-    Exprs at_group = WithLast(row, g), at_block{panel, ir::FloorDiv(g, b.block / group), lane};
+    Exprs at_group = WithLast(row, group_of_k);
+    Exprs at_block{stream, panel, ir::FloorDiv(g, b.block / group), lane};
     Expr step = largest.At(at_group) * tir::Const(kFloat, 1.0 / static_cast<double>(most));
     Expr zero = zeros ? Converted(kFloat, zeros.At(at_block))
                       : tir::Const(kFloat, static_cast<double>(b.middle()));
     Expr value = total * step - zero * totals.At(at_group);
-    return tir::Sum(value * Converted(kFloat, Streamed(scales.At(at_block))), {g});
+    return value * Converted(kFloat, Streamed(scales.At(at_block)));
+  };
+  Tensor sums = Compute(c.name("sums"), sums_shape, [&](const Vars& axes) {
+    ReduceAxis g("g", stream_groups);
+    Expr sum = term(axes, 0, g);
+    for (int64_t stream = 1; stream < streams; ++stream) sum = sum + term(axes, stream, g);
+    return tir::Sum(sum, {g});
   });
   return b.WithBias(sums, shape, [&](const Vars& axes) {
     Exprs at{ir::FloorDiv(axes.back(), kPanel)};
@@ -331,6 +353,11 @@ Tensor Unpacked(const Call& c, const Packed& b, const Exprs& shape) {
     const Expr& n = axes[0];
     Expr number = ir::FloorDiv(axes[1], b.block), inner = ir::FloorMod(axes[1], b.block);
     Expr byte = b.Byte(n, number * Expr(b.bytes) + ir::FloorDiv(inner, b.each));
+    // Which block's scale and zero point an element of K has; what is given is not trusted.
+    if (c.has(4)) {
+      Expr given = tir::Cast(DataType::Int(64), LoadFlat(c.tensor(4), axes[1]));
+      number = Clamped(given, Expr(0), Expr(b.blocks - 1));
+    }
     Expr code = b.Field(byte, inner), zero = b.Zero(n, number);
     Expr value = zero.dtype() == kInt ? tir::Cast(wide, code - zero)
                                       : tir::Cast(wide, code) - Converted(wide, zero);
@@ -352,6 +379,7 @@ Tensors MatMulNBits(Call& c) {
   Exprs shape = WithLast(c.shape(0), b.columns);
   std::optional<int64_t> rows =
       ir::AsConstInt(Simplified(graph::NumElements(c.shape(0), 0, c.shape(0).size() - 1)));
+  if (c.has(4)) return {Unpacked(c, b, shape)};
   if ((!rows || *rows <= kMostRows) && b.block % kLeastGroup == 0 && HasByteDots())
     return {ByWords(c, b, shape)};
   target::Target target = target::CurrentTarget();

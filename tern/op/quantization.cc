@@ -166,7 +166,8 @@ Tensors QuantizeLinear(Call& c) {
 
 Tensors DequantizeLinear(Call& c) {
   const Tensor& x = c.tensor(0);
-  if (!x.dtype().is_integer() && !x.dtype().is_float8())
+  // Numbers of float4e2m1 are float32.
+  if (!x.dtype().is_integer() && !x.dtype().is_float8() && x.dtype() != kFloat)
     TERN_THROW(TypeError) << "x is quantized, not " << x.dtype().str();
   if (c.has(2) && c.dtype(2) != x.dtype())
     TERN_THROW(TypeError) << "x and its zero point are of one type, not " << x.dtype().str()

@@ -107,12 +107,6 @@ Tensor ExpectedOf(const onnx::Tensor& proto, const std::string& name) {
   return proto.type == onnx::ElemType::kString ? StringBytes(proto) : tools::TensorOf(proto, name);
 }
 
-// What a model gives for elements of 4 bits.
-DataType GivenTypeOf(DataType dtype) {
-  if (!dtype.is_packed()) return dtype;
-  return dtype.is_int() ? DataType::Int(8) : DataType::UInt(8);
-}
-
 Tensor Filled(const Tensor& one, const std::vector<int64_t>& shape) {
   Tensor all = Tensor::Empty(shape, one->dtype());
   for (int64_t i = 0; i < all->num_elements(); ++i)
@@ -175,7 +169,7 @@ std::string Text(double value) {
 
 // "" where they agree.
 std::string Difference(const Tensor& actual, const Tensor& expected, const NodeCase& one) {
-  if (actual->dtype() != expected->dtype() && actual->dtype() != GivenTypeOf(expected->dtype()))
+  if (actual->dtype() != expected->dtype())
     return "is " + actual->dtype().str() + ", not " + expected->dtype().str();
   if (actual->shape() != expected->shape())
     return "has the shape " + ffi::ShapeText(actual->shape()) + ", not " +

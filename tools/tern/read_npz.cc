@@ -6,6 +6,7 @@
 
 #include "tern/runtime/file_bytes.h"
 #include "tern/runtime/npy.h"
+#include "tools/tern/inflate.h"
 
 namespace tern::tools {
 namespace {
@@ -14,6 +15,8 @@ constexpr uint64_t kFileMagic = 0x04034b50, kEntryMagic = 0x02014b50, kEndMagic 
 constexpr size_t kFileBytes = 30, kEntryBytes = 46, kEndBytes = 22, kMostComment = 0xffff;
 // A size or place that is in an extra field, for files beyond 4 GB.
 constexpr uint64_t kElsewhere = 0xffffffff;
+// How a file is compressed.
+constexpr uint64_t kStored = 0, kDeflated = 8;
 
 class Archive {
  public:
@@ -27,21 +30,23 @@ class Archive {
     for (uint64_t i = 0; i < count; ++i) {
       TERN_CHECK(Number(at, 4) == kEntryMagic) << "entry " << i << " of its directory is damaged";
       uint64_t flags = Number(at + 8, 2), method = Number(at + 10, 2), size = Number(at + 20, 4),
-               name_size = Number(at + 28, 2), place = Number(at + 42, 4);
+               unpacked = Number(at + 24, 4), name_size = Number(at + 28, 2),
+               place = Number(at + 42, 4);
       std::string name(Bytes(at + kEntryBytes, name_size));
-      TERN_CHECK(size != kElsewhere && place != kElsewhere)
+      TERN_CHECK(size != kElsewhere && unpacked != kElsewhere && place != kElsewhere)
           << name << ": arrays beyond 4 GB are not supported";
       TERN_CHECK((flags & 1) == 0) << name << " is encrypted";
-      TERN_CHECK(method == 0) << name
-                              << " is compressed: write the file with numpy.savez, not "
-                                 "with numpy.savez_compressed";
+      TERN_CHECK(method == kStored || method == kDeflated)
+          << name << " is compressed by method " << method << "; deflate (8) is supported";
       TERN_CHECK(name.ends_with(".npy")) << name << " is no .npy file";
       TERN_CHECK(Number(place, 4) == kFileMagic) << name << " is damaged";
       uint64_t start = place + kFileBytes + Number(place + 26, 2) + Number(place + 28, 2);
       std::string_view array = Bytes(start, size);
       name.resize(name.size() - 4);
-      arrays.emplace_back(name,
-                          WithContext("reading " + name, [&] { return runtime::ParseNpy(array); }));
+      arrays.emplace_back(name, WithContext("reading " + name, [&] {
+                            return runtime::ParseNpy(method == kStored ? std::string(array)
+                                                                       : Inflate(array, unpacked));
+                          }));
       at += kEntryBytes + name_size + Number(at + 30, 2) + Number(at + 32, 2);
     }
     return arrays;

@@ -10,8 +10,8 @@
 
 namespace tern::tools {
 
-// The arrays of a file that numpy.savez wrote, by name, in their order. Throws where one is
-// compressed, or where the file is no such archive.
+// The arrays of a file that numpy.savez or numpy.savez_compressed wrote, by name, in their order.
+// Throws where the file is no such archive.
 std::vector<std::pair<std::string, runtime::Tensor>> ReadNpz(const std::string& path);
 
 }  // namespace tern::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // com.microsoft: what ONNX Runtime's optimizer and its exporters write.
+#include <algorithm>
 #include <cmath>
 
 #include "tern/frontend/onnx/converter_table.h"
@@ -45,22 +46,23 @@ Values MatMulNBits(NodeContext& n) {
   return n.Emit("matmul_nbits", inputs, n.AttrsFor(graph::GetOp("matmul_nbits")));
 }
 
-Value Transposed(NodeContext& n, const Value& x) {
-  auto rank = static_cast<int64_t>(x->type.rank());
+// The last two axes, or with `batch` the first one behind those of the batch, or both.
+Value Transposed(NodeContext& n, const Value& x, bool rows = true, bool batch = false) {
+  if (!rows && !batch) return x;
+  size_t rank = x->type.rank();
   TERN_CHECK(rank >= 2) << "a vector has no transpose";
   std::vector<int64_t> perm;
-  for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
-  std::swap(perm[static_cast<size_t>(rank) - 1], perm[static_cast<size_t>(rank) - 2]);
+  for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
+  if (batch) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (rows) std::swap(perm[rank - 1], perm[rank - 2]);
   return n.Part("transpose", {x}, {{"perm", IntsAttr(perm)}});
 }
 
 Values FusedMatMul(NodeContext& n) {
-  TERN_CHECK(!n.Int("transBatchA", 0) && !n.Int("transBatchB", 0))
-      << "transBatchA and transBatchB are not supported";
   n.InputType(0);
   n.InputType(1);
-  Value a = n.Int("transA", 0) ? Transposed(n, n.input(0)) : n.input(0);
-  Value b = n.Int("transB", 0) ? Transposed(n, n.input(1)) : n.input(1);
+  Value a = Transposed(n, n.input(0), n.Int("transA", 0), n.Int("transBatchA", 0));
+  Value b = Transposed(n, n.input(1), n.Int("transB", 0), n.Int("transBatchB", 0));
   double alpha = n.Float("alpha", 1);
   if (alpha == 1) return n.Emit("matmul", {a, b});
   Value product = n.Part("matmul", {a, b});
@@ -128,9 +130,21 @@ Values SkipSimplifiedLayerNorm(NodeContext& n) {
   return SkipNorm(n, "rms_normalization", {n.input(2)}, n.input(3));
 }
 
+// Of each of the batch, how many words the mask has; 0 without one.
+Value CountedMask(NodeContext& n) {
+  graph::Builder& b = n.builder();
+  if (!n.input(7))
+    return n.Part("constant_of_shape", {n.Part("shape", {n.input(0)}, {{"end", ffi::Any(1)}}),
+                                        b.Scalar(DataType::Int(32), 0, "none")});
+  Value seen = n.Part("equal", {n.input(7), b.Scalar(n.InputType(7).dtype, 1, "one")});
+  return n.Part(
+      "reduce_sum",
+      {n.Part("cast", {seen}, {{"to", ffi::Any(std::string("int32"))}}), b.Ints({1}, "axes")},
+      {{"keepdims", ffi::Any(0)}});
+}
+
 // Words, positions and segments, added and normalized.
 Values EmbedLayerNorm(NodeContext& n) {
-  TERN_CHECK(!n.wants_output(1)) << "mask_index is not supported as an output";
   n.InputType(0);
   Value words = n.Part("gather", {n.input(2), n.input(0)}), positions;
   if (n.input(8)) {
@@ -144,7 +158,7 @@ Values EmbedLayerNorm(NodeContext& n) {
   if (n.input(1) && n.input(4))
     sum = n.Part("add", {sum, n.Part("gather", {n.input(4), n.input(1)})});
   Values outputs = n.Emit("layer_normalization", {sum, n.input(5), n.input(6)}, LastAxis(n, 1e-12));
-  outputs.resize(2, outputs[0]);
+  outputs.push_back(n.wants_output(1) ? CountedMask(n) : outputs[0]);
   outputs.push_back(sum);
   return outputs;
 }
@@ -186,21 +200,34 @@ double ScaleOf(const NodeContext& n, const Value& q) {
 }
 
 // What is added to scores: 0 at keys that are there, the filter at others. A mask is [batch, keys]
-// or [batch, queries, keys] of 1 and 0, or [batch]: how many keys there are.
+// or [batch, queries, keys] of 1 and 0, or [batch]: how many keys there are, or [2 * batch]: where
+// they end, and then where they begin.
 Value KeyMask(NodeContext& n, const Value& mask, const Value& keys) {
   if (!mask) return {};
   graph::Builder& b = n.builder();
   Value seen = mask;
   size_t rank = mask->type.rank();
   if (rank == 1) {
-    TERN_CHECK(graph::SameExtent(mask->type.shape[0], keys->type.shape[0]))
-        << "a mask of rank 1 has the length of each of the batch";
+    const ir::Expr &count = mask->type.shape[0], &batch = keys->type.shape[0];
+    std::optional<int64_t> static_batch = ir::AsConstInt(batch);
+    bool has_begins = static_batch && ir::IsConst(count, 2 * *static_batch);
+    TERN_CHECK(has_begins || graph::SameExtent(count, batch))
+        << "a mask of rank 1 has the length of each of the batch, or where its keys end and begin";
     Value all = n.Part("shape", {keys}, {{"start", ffi::Any(2)}, {"end", ffi::Any(3)}});
     Value steps = n.Part("range", {b.Scalar(DataType::Int(64), 0, "from"),
                                    n.Part("reshape", {all, b.Ints({}, "scalar")}),
                                    b.Scalar(DataType::Int(64), 1, "by")});
-    Value lengths = n.Part("cast", {mask}, {{"to", ffi::Any(std::string("int64"))}});
-    seen = n.Part("less", {steps, n.Part("unsqueeze", {lengths, b.Ints({1}, "axes")})});
+    Value places = n.Part("cast", {mask}, {{"to", ffi::Any(std::string("int64"))}});
+    auto column = [&](int64_t begin, int64_t end) {
+      Value part = places;
+      if (has_begins)
+        part = n.Part("slice", {places, b.Ints({begin}, "start"), b.Ints({end}, "end")});
+      return n.Part("unsqueeze", {part, b.Ints({1}, "axes")});
+    };
+    seen = n.Part("less", {steps, column(0, static_batch.value_or(0))});
+    if (has_begins)
+      seen = n.Part("and", {seen, n.Part("greater_or_equal",
+                                         {steps, column(*static_batch, 2 * *static_batch)})});
   }
   TERN_CHECK(rank <= 3) << "a mask is of rank 1, 2 or 3, not " << rank;
   std::vector<int64_t> axes = rank == 3 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2};
@@ -229,18 +256,40 @@ Value AttentionOfHeads(NodeContext& n, Values qkv, const Value& past_k, const Va
   return JoinHeads(n, ScaledAttention(n, parts).output);
 }
 
-// Queries, keys and values [batch, length, heads * size], a bias of all three, and what is added to
-// scores.
+// Queries, keys and values as [batch, length, heads * size], of [batch, length, heads, 3, size], or
+// of queries, and keys and values [batch, length, heads, 2, size]; or as they are given.
+Values SeparateOperands(NodeContext& n) {
+  Values qkv;
+  for (size_t i = 0; i < 3 && qkv.size() < 3; ++i) {
+    if (n.InputType(i).rank() != 5) {
+      qkv.push_back(n.input(i));
+      continue;
+    }
+    TERN_CHECK(ir::IsConst(n.InputType(i).shape[3], static_cast<int64_t>(3 - i)))
+        << "extent 3 of packed operands is " << 3 - i;
+    graph::Builder& b = n.builder();
+    for (int64_t k = 0; qkv.size() < 3; ++k) {
+      Value one =
+          n.Part("gather", {n.input(i), b.Scalar(DataType::Int(64), static_cast<double>(k), "at")},
+                 {{"axis", ffi::Any(3)}});
+      qkv.push_back(n.Part("reshape", {one, b.Ints({0, 0, -1}, "shape")}));
+    }
+  }
+  return qkv;
+}
+
+// Queries, keys and values, a bias of all three, and what is added to scores. Keys and values may
+// be [batch, heads, length, size]; these have no bias.
 Values MultiHeadAttention(NodeContext& n) {
-  for (size_t i = 0; i < 3; ++i)
-    TERN_CHECK(n.InputType(i).rank() == 3) << "packed queries, keys and values are not supported";
   int64_t heads = n.Int("num_heads", 0);
-  Values qkv(3), present;
+  Values qkv = SeparateOperands(n), present;
   int64_t begin = 0;
   for (size_t i = 0; i < 3; ++i) {
-    qkv[i] = n.input(i);
+    size_t rank = qkv[i]->type.rank();
+    if (rank == 4 && i > 0) continue;
+    TERN_CHECK(rank == 3) << "queries, keys and values are of rank 3, not " << rank;
     if (n.input(3)) {
-      std::optional<int64_t> size = ir::AsConstInt(n.InputType(i).shape[2]);
+      std::optional<int64_t> size = ir::AsConstInt(qkv[i]->type.shape[2]);
       TERN_CHECK(size) << "the size of heads has to be known when compiling";
       Value bias = n.Part("slice", {n.input(3), n.builder().Ints({begin}, "start"),
                                     n.builder().Ints({begin + *size}, "end")});
@@ -298,7 +347,6 @@ Value Appended(NodeContext& n, const Value& past, const Value& now, const Value&
   ir::Attrs axis{{"axis", ffi::Any(2)}};
   Value room = n.Part("concat", {past, now}, axis);
   Value all = n.Part("tensor_scatter", {room, now, starts}, axis);
-  if (!total->content) return all;
   graph::Builder& b = n.builder();
   Value had = n.Part("shape", {past}, {{"start", ffi::Any(2)}, {"end", ffi::Any(3)}});
   Value wanted = n.Part(
@@ -311,8 +359,6 @@ Value Appended(NodeContext& n, const Value& past, const Value& now, const Value&
 // Causal attention whose heads share keys and values, with a cache; positions may be rotations.
 Values GroupQueryAttention(NodeContext& n) {
   graph::Builder& b = n.builder();
-  TERN_CHECK(!n.input(11) && n.Int("smooth_softmax", 0) != 1)
-      << "head_sink and smooth_softmax are not supported";
   TERN_CHECK(n.InputType(0).rank() == 3) << "queries are [batch, length, heads * size]";
   int64_t heads = n.Int("num_heads", 0), shared = n.Int("kv_num_heads", 0);
   TERN_CHECK(heads > 0 && shared > 0) << "num_heads and kv_num_heads are positive";
@@ -358,6 +404,9 @@ Values GroupQueryAttention(NodeContext& n) {
   parts.scale = ScaleOf(n, qkv[0]);
   parts.softcap = n.Float("softcap", 0);
   parts.mask_attrs = {{"causal", ffi::Any(1)}};
+  parts.sink = n.input(11);
+  if (!parts.sink && n.Int("smooth_softmax", 0) == 1)
+    parts.sink = n.builder().Scalar(qkv[0]->type.dtype, 0, "sink");
   // A window of w keys ends with the query's own.
   if (int64_t window = n.Int("local_window_size", -1); window > 0)
     parts.mask_attrs["left_window"] = ffi::Any(window - 1);
@@ -390,8 +439,18 @@ Values QLinearLeakyRelu(NodeContext& n) {
   return QLinearUnary(n, "leaky_relu", {{"alpha", ffi::Any(n.Float("alpha", 0.01))}});
 }
 Values QLinearGlobalAveragePool(NodeContext& n) {
-  TERN_CHECK(n.Int("channels_last", 0) == 0) << "channels_last is not supported";
-  return QLinearUnary(n, "global_average_pool");
+  if (!n.Int("channels_last", 0)) return QLinearUnary(n, "global_average_pool");
+  size_t rank = n.InputType(0).rank();
+  TERN_CHECK(rank > 2) << "an image has more axes than " << rank;
+  std::vector<int64_t> first{0, static_cast<int64_t>(rank) - 1}, last{0};
+  for (size_t i = 1; i + 1 < rank; ++i) first.push_back(static_cast<int64_t>(i));
+  for (size_t i = 2; i < rank; ++i) last.push_back(static_cast<int64_t>(i));
+  last.push_back(1);
+  Value x = n.Part("transpose", {n.input(0)}, {{"perm", IntsAttr(first)}});
+  x = n.Part("dequantize_linear", {x, n.input(1), n.input(2)});
+  Value mean =
+      n.Part("quantize_linear", {n.Part("global_average_pool", {x}), n.input(3), n.input(4)});
+  return n.Emit("transpose", {mean}, {{"perm", IntsAttr(last)}});
 }
 
 Values QLinearConcat(NodeContext& n) {
@@ -436,13 +495,14 @@ Values QAttention(NodeContext& n) {
 
 // A bias of int32 has the scale of the product.
 Values QGemm(NodeContext& n) {
-  TERN_CHECK(n.Float("alpha", 1) == 1) << "alpha is not supported";
   for (size_t i : {0, 1, 3, 4}) n.InputType(i);
   Value a = n.Int("transA", 0) ? Transposed(n, n.input(0)) : n.input(0);
   Value b = n.Int("transB", 0) ? Transposed(n, n.input(3)) : n.input(3);
   Value sums = n.Part("matmul_integer", {a, b, n.input(2), n.input(5)});
   sums = Optional(n, sums, "add", n.input(6));
   Value scale = n.Part("mul", {n.input(1), n.input(4)});
+  if (double alpha = n.Float("alpha", 1); alpha != 1)
+    scale = n.Part("mul", {scale, n.builder().Scalar(scale->type.dtype, alpha, "alpha")});
   Value y = n.Part("mul", {AsFloat(n, sums, TypeOf(n.input(1))), scale});
   if (!n.input(7)) return n.Emit("identity", {y});
   return n.Emit("quantize_linear", {y, n.input(7), n.input(8)});

@@ -67,7 +67,10 @@ Values Normalizer(NodeContext& n) {
     return n.Emit("lp_normalization", {x},
                   {{"axis", ffi::Any(-1)}, {"p", ffi::Any(norm == "L1" ? 1 : 2)}});
   Value largest = n.Part("reduce_max", {x, n.builder().Ints({-1}, "axes")});
-  return n.Emit("div", {x, largest});
+  // Rows whose largest element is 0 stay as they are.
+  Value zero = Number(n, 0, "zero");
+  Value by = n.Part("where", {n.Part("equal", {largest, zero}), Number(n, 1, "one"), largest});
+  return n.Emit("div", {x, by});
 }
 
 Values Imputer(NodeContext& n) {
@@ -171,12 +174,23 @@ size_t NumLabels(const NodeContext& n) {
   return strings ? std::max(count, strings->strings.size()) : count;
 }
 
+// A softmax of the scores that are not 0; those stay 0.
+Value SoftmaxZero(NodeContext& n, const Value& scores) {
+  Value axes = n.builder().Ints({-1}, "axes"), zero = Number(n, 0, "zero");
+  constexpr float kLeast = 1e-7F;
+  Value counts = n.Part("greater", {n.Part("abs", {scores}), Number(n, kLeast, "least")});
+  Value less = n.Part("sub", {scores, n.Part("reduce_max", {scores, axes})});
+  Value parts = n.Part("where", {counts, n.Part("exp", {less}), zero});
+  return n.Part("div", {parts, n.Part("reduce_sum", {parts, axes})});
+}
+
 Values WithTransform(NodeContext& n, const Value& scores, const std::string& transform) {
   if (transform == "NONE") return n.Emit("identity", {scores});
   if (transform == "SOFTMAX") return n.Emit("softmax", {scores}, {{"axis", ffi::Any(-1)}});
   if (transform == "LOGISTIC") return n.Emit("sigmoid", {scores});
+  if (transform == "SOFTMAX_ZERO") return n.Emit("identity", {SoftmaxZero(n, scores)});
   TERN_THROW(ValueError) << "post_transform " << transform
-                         << " is not supported; NONE, SOFTMAX and LOGISTIC are";
+                         << " is not supported; NONE, SOFTMAX, SOFTMAX_ZERO and LOGISTIC are";
 }
 
 Values Classified(NodeContext& n, const Value& scores, const std::string& transform) {
@@ -289,13 +303,39 @@ Values SvmRegressor(NodeContext& n) {
   return WithTransform(n, sum, n.String("post_transform", "NONE"));
 }
 
-// Votes of each pair of classes, or the products with a row of coefficients each. Two classes may
-// have probabilities (Platt); of more than two these are an iteration, which is not there.
+// Of each class, from the scores of the pairs: Platt's probability of each pair, and what fits all
+// of them best.
+Value PairProbabilities(NodeContext& n, const Value& scores, size_t classes) {
+  std::vector<float> prob_a = FloatList(n, "prob_a"), prob_b = FloatList(n, "prob_b");
+  size_t pairs = classes * (classes - 1) / 2;
+  TERN_CHECK(prob_a.size() == pairs && prob_b.size() == pairs)
+      << classes << " classes have " << pairs << " of prob_a and prob_b, not " << prob_a.size()
+      << " and " << prob_b.size();
+  Value logit = n.Part(
+      "add", {n.Part("mul", {scores, n.Floats(prob_a, "prob_a")}), n.Floats(prob_b, "prob_b")});
+  Value one = Number(n, 1, "one");
+  constexpr float kLeast = 1e-7F;
+  Value won = n.Part("clip", {n.Part("sub", {one, n.Part("sigmoid", {logit})}),
+                              Number(n, kLeast, "least"), Number(n, 1 - kLeast, "most")});
+  Value both = n.Part("concat", {won, n.Part("sub", {one, won})}, {{"axis", ffi::Any(1)}});
+  // Row i has the probabilities of i before others; what is on the diagonal is not read.
+  auto count = static_cast<int64_t>(classes);
+  std::vector<int64_t> places(classes * classes, 0);
+  for (int64_t i = 0, pair = 0; i < count; ++i)
+    for (int64_t j = i + 1; j < count; ++j, ++pair) {
+      places[static_cast<size_t>(i * count + j)] = pair;
+      places[static_cast<size_t>(j * count + i)] = pair + static_cast<int64_t>(pairs);
+    }
+  graph::Builder& b = n.builder();
+  Value square = n.Part("gather", {both, b.Ints(places, "places")}, {{"axis", ffi::Any(1)}});
+  return n.Part("couple_pairs", {n.Part("reshape", {square, b.Ints({-1, count, count}, "shape")})});
+}
+
+// Votes of each pair of classes, or the products with a row of coefficients each.
 Values SvmClassifier(NodeContext& n) {
   Value x = Features(n);
   TERN_CHECK(x->type.rank() == 2) << "features are a matrix";
-  std::vector<float> coefficients = FloatList(n, "coefficients"), rho = FloatList(n, "rho"),
-                     prob_a = FloatList(n, "prob_a"), prob_b = FloatList(n, "prob_b");
+  std::vector<float> coefficients = FloatList(n, "coefficients"), rho = FloatList(n, "rho");
   std::vector<int64_t> counts = IntList(n, "vectors_per_class");
   size_t classes = std::max(NumLabels(n), counts.size());
   CheckTargets(static_cast<int64_t>(classes));
@@ -340,22 +380,16 @@ Values SvmClassifier(NodeContext& n) {
   Value scores = n.Part(
       "gemm", {SupportKernels(n, x), matrix(of_pairs, pairs, "coefficients"), n.Floats(rho, "rho")},
       {{"transB", ffi::Any(1)}});
-  if (!prob_a.empty()) {
-    TERN_CHECK(classes == 2 && prob_b.size() == 1)
-        << "probabilities of " << classes << " classes are not supported; of 2 they are";
-    Value logit = n.Part("add", {n.Part("mul", {scores, Number(n, prob_a[0], "prob_a")}),
-                                 Number(n, prob_b[0], "prob_b")});
-    Value other = n.Part("sigmoid", {logit});
-    Value one = n.Part("sub", {Number(n, 1, "one"), other});
-    return Classified(n, n.Part("concat", {one, other}, {{"axis", ffi::Any(1)}}), transform);
-  }
   Value won = AsType(n, n.Part("greater", {scores, Number(n, 0, "zero")}), kFloat);
   Value lost = n.Part("sub", {Number(n, 1, "one"), won});
   ir::Attrs rows{{"transB", ffi::Any(1)}};
   Value votes = n.Part("add", {n.Part("gemm", {won, matrix(first, classes, "first")}, rows),
                                n.Part("gemm", {lost, matrix(second, classes, "second")}, rows)});
   Values labels = Classified(n, votes, "NONE");
-  if (classes == 2) scores = TwoScores(n, scores, false);
+  if (n.Has("prob_a") || n.Has("prob_b"))
+    scores = PairProbabilities(n, scores, classes);
+  else if (classes == 2)
+    scores = TwoScores(n, scores, false);
   return {labels[0], WithTransform(n, scores, transform)[0]};
 }
 

@@ -51,6 +51,21 @@ Value JoinHeads(NodeContext& n, const Value& x) {
   return Reshaped(n, back, {0, 0, size});
 }
 
+// A softmax with one more logit, which has a part of the sum and no value.
+Value SoftmaxWithSink(NodeContext& n, const Value& logits, const Value& sink,
+                      const ir::Attrs& attrs) {
+  graph::Builder& b = n.builder();
+  Value column = n.Part("cast", {sink}, {{"to", ffi::Any(logits->type.dtype.str())}});
+  column = n.Part("reshape", {column, b.Ints({1, -1, 1, 1}, "shape")});
+  Value shape =
+      n.Part("concat", {n.Part("shape", {logits}, {{"end", ffi::Any(3)}}), b.Ints({1}, "one")},
+             {{"axis", ffi::Any(0)}});
+  column = n.Part("expand", {column, shape});
+  Value all =
+      n.Part("softmax", {n.Part("concat", {logits, column}, {{"axis", ffi::Any(-1)}})}, attrs);
+  return n.Part("slice", {all, b.Ints({0}, "start"), b.Ints({-1}, "end"), b.Ints({-1}, "axes")});
+}
+
 AttentionResult ScaledAttention(NodeContext& n, const AttentionParts& parts) {
   for (const Value& value : {parts.q, parts.k, parts.v})
     CheckRank(value, 4, "a query, key or value");
@@ -91,7 +106,9 @@ AttentionResult ScaledAttention(NodeContext& n, const AttentionParts& parts) {
   std::string type = logits->type.dtype.str();
   if (!parts.softmax_type.empty() && parts.softmax_type != type)
     logits = n.Part("cast", {logits}, {{"to", ffi::Any(parts.softmax_type)}});
-  result.weights = n.Part("softmax", {logits}, {{"axis", ffi::Any(-1)}, {"masked", ffi::Any(1)}});
+  ir::Attrs along_keys{{"axis", ffi::Any(-1)}, {"masked", ffi::Any(1)}};
+  result.weights = parts.sink ? SoftmaxWithSink(n, logits, parts.sink, along_keys)
+                              : n.Part("softmax", {logits}, along_keys);
   if (result.weights->type.dtype.str() != type)
     result.weights = n.Part("cast", {result.weights}, {{"to", ffi::Any(type)}});
   if (grouped) {

@@ -276,9 +276,9 @@ Values TreeEnsemble(NodeContext& n) {
   int64_t how = n.Int("aggregate_function", 1), transform = n.Int("post_transform", 0);
   TERN_CHECK(how >= 0 && how < 4) << "there is no aggregate_function " << how;
   Value scores = TreeScores(n, trees, static_cast<size_t>(targets), aggregates[how]);
-  const char* transforms[] = {"NONE", "SOFTMAX", "LOGISTIC"};
-  TERN_CHECK(transform >= 0 && transform < 3)
-      << "post_transform is NONE, SOFTMAX or LOGISTIC, not " << transform;
+  const char* transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
+  TERN_CHECK(transform >= 0 && transform < 4)
+      << "post_transform is NONE, SOFTMAX, LOGISTIC or SOFTMAX_ZERO, not " << transform;
   return WithTransform(n, scores, transforms[transform]);
 }
 

@@ -23,8 +23,8 @@ const ConverterTable& TrainingTable();   // ai.onnx.preview.training
 std::string TypeName(int64_t number);
 ffi::Any IntsAttr(const std::vector<int64_t>& ints);
 
-// Elements that no kernel computes with (int4, uint4) as int8 or uint8: those of a constant. Throws
-// where the value is none; other types stay.
+// Elements of 4 bits (int4, uint4, float4_e2m1fn) as int8, uint8 or float32; other types stay.
+Value Unpacked(graph::Builder* builder, const Value& value);
 Value Unpacked(NodeContext& n, const Value& value);
 
 // ---- Neural networks (convert_neural.cc)
@@ -81,6 +81,7 @@ struct AttentionParts {
   double scale = 1, softcap = 0;
   ir::Attrs mask_attrs = {};
   std::string softmax_type = {};  // or ""
+  Value sink = {};                // one more logit of each head, [heads] or []; may be null
 };
 struct AttentionResult {
   Value output;                           // [batch, heads, length, size]

@@ -17,13 +17,13 @@ ffi::Any IntsAttr(const std::vector<int64_t>& ints) {
   return ffi::Any(ffi::MakeArray({ints.begin(), ints.end()}));
 }
 
-Value Unpacked(NodeContext& n, const Value& value) {
+Value Unpacked(graph::Builder* builder, const Value& value) {
   if (!value || !value->type.dtype.is_packed()) return value;
   DataType from = value->type.dtype;
-  if (!value->constant)
-    TERN_THROW(ValueError) << "a tensor of " << from.str()
-                           << " has to be known when compiling; it is computed from the data";
-  DataType to = from.is_int() ? DataType::Int(8) : DataType::UInt(8);
+  DataType to = from.is_float() ? DataType::Float(32)
+                : from.is_int() ? DataType::Int(8)
+                                : DataType::UInt(8);
+  if (!value->constant) return builder->Add("cast", {value}, {{"to", ffi::Any(to.str())}});
   const ir::ConstantNode& constant = *value->constant.get();
   std::string bytes(static_cast<size_t>(constant.num_elements() * to.bytes()), '\0');
   for (int64_t i = 0; i < constant.num_elements(); ++i) {
@@ -33,9 +33,10 @@ Value Unpacked(NodeContext& n, const Value& value) {
     double plain = number ? number->value : static_cast<double>(*integer);
     ir::StoreElement(to, ir::MakeConst(to, plain), bytes.data(), i);
   }
-  return n.builder().Constant(ir::Constant::Owned(n.builder().UnusedName(constant.name), to,
-                                                  constant.shape, std::move(bytes)));
+  return builder->Constant(ir::Constant::Owned(builder->UnusedName(constant.name), to,
+                                               constant.shape, std::move(bytes)));
 }
+Value Unpacked(NodeContext& n, const Value& value) { return Unpacked(&n.builder(), value); }
 
 std::string TypeName(int64_t number) {
   auto type = static_cast<ElemType>(number);
@@ -74,14 +75,18 @@ Values ConstantOfShape(NodeContext& n) {
 
 // Types of less than a byte, and those that we have none of, are computed in wider ones.
 bool IsNarrow(ElemType type) {
-  return type == ElemType::kInt4 || type == ElemType::kUInt4 || DecodedTypeOf(type).has_value();
+  std::optional<DataType> dtype = DataTypeOf(type);
+  return (dtype && dtype->is_packed()) || DecodedTypeOf(type).has_value();
 }
 
 // The type that an input has in the model, where ours is a wider one, or one of 4 bits.
 ElemType NarrowTypeOf(const NodeContext& n, size_t i) {
   if (!n.input(i)) return ElemType::kUndefined;
   DataType dtype = n.input(i)->type.dtype;
-  if (dtype.is_packed()) return dtype.is_int() ? ElemType::kInt4 : ElemType::kUInt4;
+  if (dtype.is_packed())
+    return dtype.is_float() ? ElemType::kFloat4E2M1
+           : dtype.is_int() ? ElemType::kInt4
+                            : ElemType::kUInt4;
   return n.item(i).elem;
 }
 
@@ -124,9 +129,6 @@ Values QuantizeLinear(NodeContext& n) {
 }
 
 Values DequantizeLinear(NodeContext& n) {
-  // Constants of float4e2m1 are numbers already.
-  if (n.InputType(0).dtype == DataType::Float(32) && n.InputType(1).rank() == 0)
-    return n.Emit("mul", {n.input(0), n.input(1)});
   return n.Emit("dequantize_linear", {Unpacked(n, n.input(0)), n.input(1), Unpacked(n, n.input(2))},
                 n.AttrsFor(graph::GetOp("dequantize_linear")));
 }

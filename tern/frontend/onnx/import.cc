@@ -254,6 +254,7 @@ class Importer {
     for (const ValueInfo& output : model_.graph.outputs)
       if (CanReturn(output)) reads_.insert(output.name);
     FindReads(model_.graph.nodes);
+    reads_.erase("");  // of inputs that are not given
     TERN_CHECK(!reads_.empty()) << model_.path << " has no output that is a tensor";
   }
 
@@ -428,7 +429,9 @@ class Importer {
     if (auto it = options_.constants.find(name); it != options_.constants.end())
       return BoundInput(name, type, it->second);
     input_names_.push_back(name);
-    return builder_.Param(name, TypeOf(name, type));
+    Item item(Unpacked(&builder_, builder_.Param(name, TypeOf(name, type))));
+    item.elem = type.elem;
+    return item;
   }
 
   static void AddInitializers(const Graph& graph, Scope& scope) {
@@ -447,7 +450,8 @@ class Importer {
     std::optional<DataType> dtype = DataTypeOf(initializer.type);
     std::string name(initializer.name);
     return model_.ir_version >= kFirstWithDefaults && reads_.contains(initializer.name) && dtype &&
-           dtype->is_float() && (!options_.overridable || options_.overridable->contains(name));
+           dtype->is_float() && !dtype->is_packed() &&
+           (!options_.overridable || options_.overridable->contains(name));
   }
 
   Value AddDefault(const std::string& name, const Tensor& initializer) {
@@ -619,19 +623,26 @@ class Importer {
     return results;
   }
 
-  void AddResult(const std::string& name, const Item& item, std::vector<Value>* results,
-                 std::vector<ffi::Any>* names) {
+  // Elements of 4 bits are computed as wider ones, and given as the model says.
+  Value Packed(const Type& type, const Value& value) {
+    std::optional<DataType> dtype = DataTypeOf(type.elem);
+    if (!dtype || !dtype->is_packed() || value->type.dtype == *dtype) return value;
+    return builder_.Add("cast", {value}, {{"to", ffi::Any(dtype->str())}});
+  }
+
+  void AddResult(const std::string& name, const Type& type, const Item& item,
+                 std::vector<Value>* results, std::vector<ffi::Any>* names) {
     if (item.kind == Item::Kind::kStrings)
-      return AddResult(name,
+      return AddResult(name, type,
                        StringBytes(&builder_, item.strings->Strings(), item.strings->dims, name),
                        results, names);
     for (size_t i = 0; i < item.elements.size(); ++i) {
       bool is_sequence = item.kind == Item::Kind::kSequence;
-      AddResult(is_sequence ? name + "[" + std::to_string(i) + "]" : name, item.elements[i],
-                results, names);
+      AddResult(is_sequence ? name + "[" + std::to_string(i) + "]" : name,
+                type.element ? *type.element : type, item.elements[i], results, names);
     }
     if (!item.is_tensor()) return;
-    results->push_back(item.tensor);
+    results->push_back(Packed(type, item.tensor));
     names->emplace_back(name);
   }
 
@@ -642,7 +653,7 @@ class Importer {
       if (!has_body || !CanReturn(output)) continue;
       Item item = WithContext(model_.path + ": output " + std::string(output.name),
                               [&] { return ItemOf(output.name, main_); });
-      AddResult(std::string(output.name), item, &results, &names);
+      AddResult(std::string(output.name), output.type, item, &results, &names);
     }
     std::vector<ffi::Any> inputs(input_names_.begin(), input_names_.end());
     attrs[graph::attr::kInputNames] = ffi::Any(ffi::MakeArray(std::move(inputs)));

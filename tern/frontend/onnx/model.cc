@@ -38,7 +38,7 @@ const ElemInfo* InfoOf(ElemType type) {
       {"float8e5m2fnuz", 8, DataType::Float8E5M2FNUZ()},
       {"uint4", 4, DataType::UInt(4)},
       {"int4", 4, DataType::Int(4)},
-      {"float4e2m1", 4, {}},
+      {"float4e2m1", 4, DataType::Float4E2M1FN()},
       {"float8e8m0", 8, {}},
       {"uint2", 2, {}},
       {"int2", 2, {}},
@@ -66,7 +66,7 @@ std::optional<DataType> DataTypeOf(ElemType type) {
 std::optional<DataType> DecodedTypeOf(ElemType type) {
   if (type == ElemType::kInt2) return DataType::Int(8);
   if (type == ElemType::kUInt2) return DataType::UInt(8);
-  if (type == ElemType::kFloat4E2M1 || type == ElemType::kFloat8E8M0) return DataType::Float(32);
+  if (type == ElemType::kFloat8E8M0) return DataType::Float(32);
   return {};
 }
 

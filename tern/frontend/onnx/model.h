@@ -53,10 +53,10 @@ enum class ElemType : int32_t {
 // "float", "int4", as ONNX spells them; "type 99" for a number that has no name.
 std::string NameOf(ElemType type);
 // The type of Tern whose elements are the same bits; nothing where there is none: string, complex,
-// float4e2m1, float8e8m0, uint2, int2.
+// float8e8m0, uint2, int2.
 std::optional<DataType> DataTypeOf(ElemType type);
 // Of elements that are codes of few bits, and of which Tern has no type: that of the numbers that
-// they mean. int8 and uint8 of int2 and uint2, float32 of float4e2m1 and float8e8m0.
+// they mean. int8 and uint8 of int2 and uint2, float32 of float8e8m0.
 std::optional<DataType> DecodedTypeOf(ElemType type);
 // Of an element, 2 to 128; 0 for strings and for what has no name.
 int BitsOf(ElemType type);

@@ -226,7 +226,8 @@ TEST(OnnxReader, ElementTypes) {
   EXPECT_EQ(DataTypeOf(ElemType::kBfloat16), DataType::Bfloat16());
   EXPECT_EQ(DataTypeOf(ElemType::kInt4), DataType::Int(4));
   EXPECT_EQ(DataTypeOf(ElemType::kFloat8E5M2FNUZ), DataType::Float8E5M2FNUZ());
-  EXPECT_EQ(DataTypeOf(ElemType::kFloat4E2M1), std::nullopt);
+  EXPECT_EQ(DataTypeOf(ElemType::kFloat4E2M1), DataType::Float4E2M1FN());
+  EXPECT_EQ(DataTypeOf(ElemType::kFloat8E8M0), std::nullopt);
   EXPECT_EQ(BitsOf(ElemType::kFloat4E2M1), 4);
   EXPECT_EQ(BitsOf(ElemType::kInt2), 2);
   EXPECT_EQ(NameOf(ElemType::kFloat8E8M0), "float8e8m0");

@@ -100,11 +100,9 @@ namespace {
 double DecodedCode(ElemType type, unsigned code) {
   if (type == ElemType::kInt2) return static_cast<int>(code) - (code < 2 ? 0 : 4);
   if (type == ElemType::kUInt2) return code;
-  if (type == ElemType::kFloat8E8M0)  // a power of two
-    return code == 255 ? std::numeric_limits<double>::quiet_NaN()
-                       : std::ldexp(1.0, static_cast<int>(code) - 127);
-  constexpr double kFloat4[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return code < 8 ? kFloat4[code] : -kFloat4[code - 8];
+  // float8e8m0: a power of two
+  return code == 255 ? std::numeric_limits<double>::quiet_NaN()
+                     : std::ldexp(1.0, static_cast<int>(code) - 127);
 }
 
 }  // namespace
