@@ -9,6 +9,18 @@
 #include "tern/tir/module_calls.h"
 
 namespace tern::backend::cpu {
+namespace {
+
+// The operands of a conjunction, in order.
+std::vector<ir::Expr> Conjuncts(const ir::Expr& condition) {
+  const auto* both = condition.As<ir::AndNode>();
+  if (!both || !condition.dtype().is_scalar()) return {condition};
+  std::vector<ir::Expr> parts = Conjuncts(both->a);
+  for (const ir::Expr& part : Conjuncts(both->b)) parts.push_back(part);
+  return parts;
+}
+
+}  // namespace
 
 llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
   TERN_ICHECK(function->params.size() == 4) << function->name << " is no function of a host";
@@ -50,19 +62,31 @@ llvm::Function* CodeGenCPU::ParallelBody(const std::string& name) {
 
 void CodeGenCPU::EmitReturn() { builder().CreateRet(builder().getInt32(0)); }
 
-void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report) {
-  llvm::BasicBlock* error = NewBlock("error");
+void CodeGenCPU::GoUnlikely(llvm::Value* condition, llvm::BasicBlock* to) {
   llvm::BasicBlock* after = NewBlock("ok");
-  builder().CreateCondBr(failed, error, after,
+  builder().CreateCondBr(condition, to, after,
                          llvm::MDBuilder(builder().getContext()).createUnlikelyBranchWeights());
-  builder().SetInsertPoint(error);
-  report();
-  builder().CreateRet(llvm::ConstantInt::getSigned(builder().getInt32Ty(), -1));
   builder().SetInsertPoint(after);
 }
 
+void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report) {
+  llvm::BasicBlock* error = NewBlock("error");
+  GoUnlikely(failed, error);
+  EmitFailure(error, report);
+}
+
+void CodeGenCPU::EmitFailure(llvm::BasicBlock* error, const std::function<void()>& report) {
+  llvm::IRBuilderBase::InsertPointGuard guard(builder());
+  builder().SetInsertPoint(error);
+  report();
+  builder().CreateRet(llvm::ConstantInt::getSigned(builder().getInt32Ty(), -1));
+}
+
 void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
-  FailIf(builder().CreateNot(Emit(node->condition)), [&] {
+  llvm::BasicBlock* error = NewBlock("error");
+  for (const ir::Expr& part : Conjuncts(node->condition))
+    GoUnlikely(builder().CreateNot(Emit(part)), error);
+  EmitFailure(error, [&] {
     std::vector<llvm::Value*> arguments = {env_, Text(node->error_kind)};
     std::vector<int32_t> kinds;
     for (const ir::Expr& value : node->message) {
@@ -89,6 +113,7 @@ llvm::Function* CodeGenCPU::RaiseFunction(const std::vector<int32_t>& kinds,
        {llvm::Attribute::NoInline, llvm::Attribute::Cold, llvm::Attribute::OptimizeForSize})
     raise->addFnAttr(attribute);
   llvm::IRBuilderBase::InsertPointGuard guard(builder());
+  builder().SetCurrentDebugLocation(llvm::DebugLoc());
   builder().SetInsertPoint(llvm::BasicBlock::Create(builder().getContext(), "entry", raise));
   llvm::AllocaInst* parts = builder().CreateAlloca(
       llvm::ArrayType::get(builder().getInt8Ty(), kinds.size() * sizeof(TernAny)));

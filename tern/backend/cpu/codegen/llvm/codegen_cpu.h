@@ -25,6 +25,10 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
 
  private:
   ffi::AbiLayout layout() { return ffi::AbiLayout(target().pointer_bytes()); }
+  // To `to` where the condition holds, else on.
+  void GoUnlikely(llvm::Value* condition, llvm::BasicBlock* to);
+  // In `error`: what `report` emits, then return -1.
+  void EmitFailure(llvm::BasicBlock* error, const std::function<void()>& report);
   // Where `failed`: what `report` emits, then return -1. Else go on.
   void FailIf(llvm::Value* failed, const std::function<void()>& report);
   llvm::Function* DeclareEntry(const std::string& name);
