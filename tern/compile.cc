@@ -385,11 +385,12 @@ ir::IRModule LowerPrepacked(const PrepackedModule& prepacked, const CompileOptio
       groups[target->str()].second.push_back(base);
       continue;
     }
-    if (codegen::AsCompiledFunction(base)) {
+    const codegen::CompiledFunctionNode* found = codegen::AsCompiledFunction(base);
+    if (found && !found->code.empty()) {
       compiled.push_back(base);
       continue;
     }
-    tir::PrimFunc function = tir::IfPrimFunc(base);
+    tir::PrimFunc function = found ? found->written() : tir::IfPrimFunc(base);
     TERN_CHECK(function) << ir::At(base->span) << name << " is "
                          << tir::FunctionKindOf(base).description
                          << ", which must be lowered to functions of the loop IR first";
@@ -443,9 +444,8 @@ class CodeCache {
     // Whoever looks at the module between passes wants passes to run.
     bool is_watched = options.verify || options.print || options.timing;
     if (is_watched || !target->kind->lowered || target->is_device()) return;
-    ffi::Function key = ffi::FindGlobal("target.cache_key." + target->kind->name);
-    if (key) cache_ = runtime::ProgramCache::FromEnvironment();
-    if (cache_) around_ = key(target).As<std::string>();
+    cache_ = runtime::ProgramCache::FromEnvironment();
+    if (cache_) around_ = codegen::CacheKeyOf(target);
     if (around_.empty()) cache_.reset();
   }
 
@@ -469,7 +469,7 @@ class CodeCache {
   }
 
   // The function, or what it was split into, with their descriptions; nothing where some is not
-  // there.
+  // there. Code that prepacks is made where it is needed: not for weights packed at compile time.
   std::optional<std::pair<std::vector<ir::BaseFunc>, std::vector<runtime::FunctionInfo>>> Find(
       const tir::PrimFunc& function, const std::string& key) const {
     std::optional<std::string> described = key.empty() ? std::nullopt : cache_->Find(key);
@@ -478,16 +478,21 @@ class CodeCache {
     std::vector<ir::BaseFunc> found;
     for (const runtime::FunctionInfo& info : infos) {
       std::optional<std::string> code = cache_->Find(CodeKey(key, info.name));
-      if (!code || code->empty()) return std::nullopt;
+      bool is_found = code && !code->empty();
+      if (!is_found && info.name != tir::PrepareName(function->name)) return std::nullopt;
       auto node = ffi::Make<codegen::CompiledFunctionNode>();
       node->name = info.name;
       node->attrs[tir::attr::kTarget] = target_;
       node->span = function->span;
-      node->code = std::move(*code);
-      if (found.empty())
-        node->lower = [function, target = target_, options = options_] {
-          return LowerAgain(function, target, options);
-        };
+      if (is_found) node->code = std::move(*code);
+      node->written = [function, key, name = info.name, target = target_, options = options_] {
+        ir::IRModule parts = RunPrepack(ir::IRModule::Make({function}), target, options);
+        return tir::AsPrimFunc(parts->functions.at(name))
+            .WithAttr(codegen::attr::kCacheKey, CodeKey(key, name));
+      };
+      node->lower = [written = node->written, target = target_, options = options_] {
+        return LowerAgain(written(), target, options);
+      };
       found.emplace_back(node);
     }
     return std::pair(std::move(found), std::move(infos));
@@ -501,9 +506,7 @@ class CodeCache {
   static std::vector<tir::PrimFunc> LowerAgain(const tir::PrimFunc& function,
                                                const target::Target& target,
                                                const CompileOptions& options) {
-    PrepackedModule again{
-        RunPrepack(ir::IRModule::Make({function}), target, options), target, {}, {}};
-    ir::IRModule module = LowerPrepacked(again, options);
+    ir::IRModule module = LowerPrepacked({ir::IRModule::Make({function}), target, {}, {}}, options);
     std::vector<tir::PrimFunc> lowered;
     for (const auto& [name, base] : module->functions) lowered.push_back(tir::AsPrimFunc(base));
     return lowered;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/load_linkable.h"
@@ -178,6 +179,19 @@ class PrepackedCalls {
   std::map<uint32_t, uint32_t> constant_of_;  // by tensor register
 };
 
+// Leaves out functions that prepack what was packed already: code that nobody calls.
+void RemoveUnusedPrepacking(const vm::Program& program, PrepackedModule* prepacked) {
+  std::set<std::string> unused;
+  for (const runtime::FunctionInfo& info : prepacked->split) unused.insert(info.prepare);
+  for (const vm::Prepack& call : program.prepack) unused.erase(call.function);
+  std::vector<ir::BaseFunc> functions;
+  for (const auto& [name, function] : prepacked->module->functions)
+    if (!unused.contains(name)) functions.push_back(function);
+  prepacked->module = prepacked->module.WithFunctions(functions);
+  std::erase_if(prepacked->meta.functions,
+                [&](const runtime::FunctionInfo& info) { return unused.contains(info.name); });
+}
+
 // The module with the program as a function of it; kernels that it does not call are left out.
 void AddAot(const target::Target& target, const ModelOptions& options, PrepackedModule* prepacked,
             CompiledModel* result) {
@@ -250,10 +264,13 @@ CompiledModel CompileLowered(graph::LoweredModel lowered, const target::Target& 
   bool is_aot = !options.aot_name.empty();
   if (options.pack_weights || is_aot)
     PackWeights(lowered.kernels, target, kernels, is_aot ? kAnyGrowth : kMostPackedGrowth, &result);
-  if (is_aot)
+  if (is_aot) {
     AddAot(target, kernels, &prepacked, &result);
-  else
+  } else {
+    RemoveUnusedPrepacking(result.program, &prepacked);
+    result.meta = prepacked.meta;
     result.module = Compile(prepacked, kernels);
+  }
   return result;
 }
 

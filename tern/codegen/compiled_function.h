@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/target/target.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {
@@ -23,11 +24,15 @@ namespace attr {
 inline constexpr const char* kCacheKey = "tern.cache_key";
 }  // namespace attr
 
+// All that the code of a function for the target depends on beside the function; "" where nothing
+// is kept.
+std::string CacheKeyOf(const target::Target& target);
+
 // A packed function whose code was found.
 struct CompiledFunctionNode : ir::BaseFuncNode {
-  std::string code;  // as the code generator stored it
-  // The PrimFuncs that it, and others that were found with it, are made of, for who wants the code
-  // in another form; null where one of the others gives them.
+  std::string code;  // as the code generator stored it; empty where nobody needed it yet
+  std::function<tir::PrimFunc()> written;  // before it is lowered
+  // The PrimFuncs that it is made of, for who wants the code in another form.
   std::function<std::vector<tir::PrimFunc>()> lower;
 
   static int32_t TypeIndex() {

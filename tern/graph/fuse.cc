@@ -11,12 +11,16 @@
 // concat reads what is cut out for it, or computed by element, where that lies.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tern/codegen/compiled_function.h"
 #include "tern/graph/lower_group.h"
 #include "tern/graph/op.h"
+#include "tern/runtime/program_cache.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/tir/text.h"
 
@@ -26,10 +30,16 @@ namespace {
 // An epilogue of more operations is computed in a kernel of its own.
 constexpr size_t kMaxEpilogue = 24;
 
-// Asks the rules of the target about groups. Equal functions are asked about once.
+// Asks the rules of the target about groups. Equal functions are asked about once, and what they
+// answer is kept on disk where code for the target is.
 class RuleCheck {
  public:
-  explicit RuleCheck(const LowerOptions& options) : options_(options) {}
+  explicit RuleCheck(const LowerOptions& options) : options_(options) {
+    if (!options.target) return;
+    cache_ = runtime::ProgramCache::FromEnvironment();
+    if (cache_) around_ = codegen::CacheKeyOf(options.target);
+    if (around_.empty()) cache_.reset();
+  }
 
   // Why the group is no good as one kernel; "" where it is.
   std::string Lost(const std::vector<Node>& group) {
@@ -85,16 +95,35 @@ class RuleCheck {
     uint64_t hash = tir::StructuralHash(function);
     for (auto [it, end] = known_.equal_range(hash); it != end; ++it)
       if (tir::StructuralEqual(it->second.first, function)) return it->second.second;
-    schedule::Explanation explanation;
-    schedule::ApplyDefaultSchedule(function, &explanation);
-    std::set<std::string> rules;
-    for (const schedule::RuleResult& result : explanation.results)
-      if (!result.rule.empty()) rules.insert(result.rule);
+    std::set<std::string> rules = Ask(function);
     known_.emplace(hash, std::pair(function, rules));
     return rules;
   }
 
+  std::set<std::string> Ask(const tir::PrimFunc& function) const {
+    std::string key, names;
+    std::set<std::string> rules;
+    if (cache_) {
+      key = runtime::ProgramCache::KeyOf("rules",
+                                         {{"tir", tir::Print(function)}, {"around", around_}});
+      if (std::optional<std::string> found = cache_->Find(key)) {
+        std::istringstream lines(*found);
+        for (std::string name; std::getline(lines, name);) rules.insert(name);
+        return rules;
+      }
+    }
+    schedule::Explanation explanation;
+    schedule::ApplyDefaultSchedule(function, &explanation);
+    for (const schedule::RuleResult& result : explanation.results)
+      if (!result.rule.empty()) rules.insert(result.rule);
+    for (const std::string& name : rules) names += name + "\n";
+    if (cache_) cache_->Store(key, names);
+    return rules;
+  }
+
   const LowerOptions& options_;
+  std::optional<runtime::ProgramCache> cache_;
+  std::string around_;  // what answers depend on beside the function
   std::multimap<uint64_t, std::pair<tir::PrimFunc, std::set<std::string>>> known_;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
@@ -9,9 +12,14 @@
 #include "tern/graph/lower.h"
 #include "tern/graph/transform/passes.h"
 #include "tern/runtime/vm/session.h"
+#include "tern/tir/interpreter/interpreter.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::graph {
 namespace {
+
+// A store takes the interpreter about a microsecond; compiling a function takes 20 ms and more.
+constexpr int64_t kInterpretedStores = 8192;
 
 bool IsStatic(const Value& value) {
   return std::all_of(value->type.shape.begin(), value->type.shape.end(),
@@ -43,7 +51,98 @@ Function ConstantPart(const Function& function) {
   return Function::Make("main", {}, std::move(nodes), std::move(results));
 }
 
-// Compiled for the baseline of this machine's architecture, and run.
+// What a function takes to interpret, and whether compiled code would compute the same bits:
+// arithmetic and square roots of floats are exact in both. Integers wrap in compiled code, and are
+// errors in the interpreter.
+class InterpretedCost : public tir::StmtVisitor {
+ public:
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+
+  // Stores, or kUnknown.
+  int64_t Of(const tir::PrimFunc& function) {
+    for (const tir::Param& param : function->params)
+      if (!param.is_tensor() || !IsExact(param.buffer->dtype)) return kUnknown;
+    VisitFunction(function);
+    return is_known_ ? stores_ : kUnknown;
+  }
+
+ protected:
+  using StmtVisitor::VisitNode;
+  void VisitNode(const tir::ForNode* loop) override {
+    std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
+    is_known_ = is_known_ && extent && *extent <= kInterpretedStores;
+    if (!is_known_) return;
+    int64_t outside = std::exchange(times_, times_ * *extent);
+    StmtVisitor::VisitNode(loop);
+    times_ = outside;
+    is_known_ = is_known_ && stores_ <= kInterpretedStores;
+  }
+  void VisitNode(const tir::WhileNode*) override { is_known_ = false; }
+  void VisitNode(const tir::BufferStoreNode* store) override {
+    stores_ += times_;
+    StmtVisitor::VisitNode(store);
+  }
+  void VisitNode(const ir::CallNode* call) override {
+    is_known_ = is_known_ && call->name == "sqrt";
+    StmtVisitor::VisitNode(call);
+  }
+  void VisitNode(const ir::CastNode* cast) override {
+    is_known_ = is_known_ && IsExact(cast->dtype) == IsExact(cast->value.dtype());
+    StmtVisitor::VisitNode(cast);
+  }
+
+ private:
+  // Shorter floats may be computed in float32.
+  static bool IsExact(DataType dtype) {
+    return dtype == DataType::Float(32) || dtype == DataType::Float(64);
+  }
+
+  bool is_known_ = true;
+  int64_t times_ = 1, stores_ = 0;
+};
+
+// Functions of which some are interpreted, and others were compiled.
+class FoldingModule : public ffi::ModuleObj {
+ public:
+  FoldingModule(ir::IRModule interpreted, ffi::Module compiled)
+      : interpreted_(std::move(interpreted)), compiled_(std::move(compiled)) {}
+
+  std::string kind() const override { return "folding"; }
+  uint32_t properties() const override { return kRunnable; }
+  ffi::Function GetFunction(std::string_view name) override {
+    if (!interpreted_->functions.contains(std::string(name)))
+      return compiled_ ? compiled_->GetFunction(name) : ffi::Function();
+    return ffi::Function::FromPacked(
+        [module = interpreted_, name = std::string(name)](ffi::Args args) {
+          tir::Interpret(module, name, {args.begin(), args.end()});
+          return ffi::Any();
+        });
+  }
+  std::vector<std::string> FunctionNames() const override { return {}; }
+
+ private:
+  ir::IRModule interpreted_;
+  ffi::Module compiled_;
+};
+
+// Small functions are interpreted, which takes less time than compiling them. The others are
+// compiled for the baseline of this machine's architecture.
+ffi::Module MakeRunnable(const ir::IRModule& kernels, const target::Target& host,
+                         const CompileOptions& options) {
+  std::vector<ir::BaseFunc> interpreted, compiled;
+  for (const auto& [name, base] : kernels->functions) {
+    tir::PrimFunc function = tir::IfPrimFunc(base);
+    bool is_small = function && InterpretedCost().Of(function) <= kInterpretedStores;
+    (is_small ? interpreted : compiled).push_back(base);
+  }
+  ffi::Module code;
+  if (!compiled.empty())
+    code = codegen::LoadLinkable(Compile(ir::IRModule::Make(compiled), host, options));
+  if (interpreted.empty()) return code;
+  return ffi::Module(ffi::Make<FoldingModule>(ir::IRModule::Make(interpreted), std::move(code)));
+}
+
+// Run on this machine, with the same bits as on any other.
 std::vector<runtime::Tensor> RunHere(const Function& function) {
   LoweredModel lowered = LowerGraph(function, {.fuse = true, .reassociate = false});
   CompileOptions options;
@@ -56,7 +155,7 @@ std::vector<runtime::Tensor> RunHere(const Function& function) {
   parts.program = std::move(lowered.program);
   if (!lowered.calls.empty()) {  // there is more than views
     parts.functions = DescribeModule(lowered.kernels, host, options).functions;
-    parts.module = codegen::LoadLinkable(Compile(lowered.kernels, host, options));
+    parts.module = MakeRunnable(lowered.kernels, host, options);
   }
   parts.weight = [&](const runtime::vm::Constant& constant) {
     runtime::Tensor tensor = runtime::Tensor::Empty(constant.shape, constant.dtype);
@@ -67,27 +166,34 @@ std::vector<runtime::Tensor> RunHere(const Function& function) {
   return session.Run({});
 }
 
+// Constants in place of the nodes of a constant part. What only that part reads is left out.
 class Replacer : public Rewriter {
  public:
-  explicit Replacer(std::map<const ValueNode*, runtime::Tensor> folded)
-      : folded_(std::move(folded)) {}
+  Replacer(const Function& part, const std::vector<runtime::Tensor>& results) {
+    for (const Node& node : part->nodes) nodes_.insert(node.get());
+    for (size_t i = 0; i < results.size(); ++i) folded_[part->results[i].get()] = results[i];
+  }
 
  protected:
   std::vector<Value> Rewrite(Builder& builder, const Node& node,
                              const std::vector<Value>& inputs) override {
-    std::vector<Value> outputs = builder.Copy(node, inputs);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      auto it = folded_.find(node->outputs[i].get());
-      if (it == folded_.end()) continue;
-      const runtime::Tensor& tensor = it->second;
-      outputs[i] = builder.Constant(ir::Constant::Owned(
-          builder.UnusedName(outputs[i]->name), tensor->dtype(), tensor->shape(),
-          std::string(tensor.as<const char>(), tensor->num_bytes())));
+    if (!nodes_.contains(node.get())) return builder.Copy(node, inputs);
+    std::vector<Value> outputs;
+    for (const Value& output : node->outputs) {
+      auto it = folded_.find(output.get());
+      outputs.push_back(it == folded_.end() ? Value() : Constant(builder, output, it->second));
     }
     return outputs;
   }
 
  private:
+  static Value Constant(Builder& builder, const Value& output, const runtime::Tensor& tensor) {
+    return builder.Constant(
+        ir::Constant::Owned(builder.UnusedName(output->name), tensor->dtype(), tensor->shape(),
+                            std::string(tensor.as<const char>(), tensor->num_bytes())));
+  }
+
+  std::unordered_set<const NodeNode*> nodes_;
   std::map<const ValueNode*, runtime::Tensor> folded_;
 };
 
@@ -96,10 +202,7 @@ class Replacer : public Rewriter {
 Function FoldConstantNodes(const Function& function) {
   Function part = ConstantPart(function);
   if (part->results.empty()) return function;
-  std::vector<runtime::Tensor> tensors = RunHere(part);
-  std::map<const ValueNode*, runtime::Tensor> folded;
-  for (size_t i = 0; i < tensors.size(); ++i) folded[part->results[i].get()] = tensors[i];
-  return RemoveDeadNodes(Replacer(std::move(folded)).Run(function));
+  return RemoveDeadNodes(Replacer(part, RunHere(part)).Run(function));
 }
 
 }  // namespace tern::graph

@@ -11,6 +11,35 @@
 #include "tern/runtime/vm/verify.h"
 
 namespace tern::runtime::vm {
+namespace {
+
+// The calls that prepack, those that need most memory for themselves first: little else is there at
+// that time.
+std::vector<Prepack> PrepackingOrder(const Program& program, const std::vector<bool>& read) {
+  auto bytes_of = [&](const Prepack& call) {
+    int64_t bytes = 0;
+    for (uint32_t index : call.constants) {
+      const Constant& constant = program.constants[index];
+      int64_t elements = 1;
+      for (int64_t extent : constant.shape) elements *= extent;
+      if (!read[index]) bytes += constant.dtype.BytesOf(elements);
+    }
+    return bytes;
+  };
+  std::vector<Prepack> calls = program.prepack;
+  std::vector<bool> seen(read.size(), false);
+  for (const Prepack& call : calls)
+    for (uint32_t index : call.constants) {
+      if (program.constants[index].source != ConstantSource::kMade) continue;
+      if (seen[index]) return calls;  // one reads what another made
+      seen[index] = true;
+    }
+  std::stable_sort(calls.begin(), calls.end(),
+                   [&](const Prepack& a, const Prepack& b) { return bytes_of(a) > bytes_of(b); });
+  return calls;
+}
+
+}  // namespace
 
 Tensor TensorOf(const Constant& constant) {
   Tensor tensor = Tensor::Empty(constant.shape, constant.dtype);
@@ -121,7 +150,7 @@ Tensor Model::Shared(const Tensor& tensor) const {
 }
 
 void Model::RunPrepacking(const std::vector<bool>& read) {
-  const std::vector<Prepack>& calls = parts_.program.prepack;
+  std::vector<Prepack> calls = PrepackingOrder(parts_.program, read);
   // What runs do not read is there from the first call that does to the last.
   std::vector<size_t> last(constants_.size());
   for (size_t i = 0; i < calls.size(); ++i)

@@ -76,6 +76,30 @@ class PrepackedCacheTest : public testing::Test {
   TempDirectory directory_;
 };
 
+TEST_F(PrepackedCacheTest, LargeWeightsAreMadeFirst) {
+  std::string text =
+      "model 1\ninput x: float32[4]\noutput y: float32[4]\n"
+      "constant small: float32[4] weights\nconstant a: float32[4] made\n"
+      "constant large: float32[4000] weights\nconstant b: float32[4000] made\n"
+      "prepack twice(small, a)\nprepack twice(large, b)\n"
+      "func main(t0: float32[:]) -> (tensor) {\nt1: float32[:]\nt2: float32[:]\nt3: float32[:]\n"
+      "t1 = const a\nt2 = const b\nt3 = alloc [4]\ncall add(t0, t1, t3)\nret t3\n}\n";
+  std::vector<std::string> asked;
+  ModelParts parts{ParseProgram(text, "a.vm"), ffi::Module(ffi::Make<Kernels>(true)),
+                   TestKernels::Infos()};
+  parts.weight = [&](const Constant& constant) {
+    asked.push_back(constant.name);
+    Tensor tensor = Tensor::Empty(constant.shape, constant.dtype);
+    std::fill_n(tensor.as<float>(), tensor->num_elements(), 3.0f);
+    return tensor;
+  };
+  auto model = std::make_shared<const Model>(std::move(parts));
+  EXPECT_EQ(asked, (std::vector<std::string>{"large", "small"}));
+  Tensor x = Tensor::Empty({4}, DataType::Float(32));
+  std::fill_n(x.as<float>(), 4, 0.5f);
+  EXPECT_EQ(Session(model).Run({x})[0].as<float>()[3], 6.5f);
+}
+
 TEST_F(PrepackedCacheTest, WeightsAreMadeOnceAndMapped) {
   auto first = Load(true, Cache());
   EXPECT_TRUE(first->constant(1)->memory().is_read_only) << "that of the file";

@@ -9,6 +9,18 @@
 #include "tern/tir/module_calls.h"
 
 namespace tern::backend::cpu {
+namespace {
+
+// The operands of a conjunction, in order.
+std::vector<ir::Expr> Conjuncts(const ir::Expr& condition) {
+  const auto* both = condition.As<ir::AndNode>();
+  if (!both || !condition.dtype().is_scalar()) return {condition};
+  std::vector<ir::Expr> parts = Conjuncts(both->a);
+  for (const ir::Expr& part : Conjuncts(both->b)) parts.push_back(part);
+  return parts;
+}
+
+}  // namespace
 
 llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
   TERN_ICHECK(function->params.size() == 4) << function->name << " is no function of a host";
@@ -50,24 +62,69 @@ llvm::Function* CodeGenCPU::ParallelBody(const std::string& name) {
 
 void CodeGenCPU::EmitReturn() { builder().CreateRet(builder().getInt32(0)); }
 
-void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report) {
-  llvm::BasicBlock* error = NewBlock("error");
+void CodeGenCPU::GoUnlikely(llvm::Value* condition, llvm::BasicBlock* to) {
   llvm::BasicBlock* after = NewBlock("ok");
-  builder().CreateCondBr(failed, error, after,
+  builder().CreateCondBr(condition, to, after,
                          llvm::MDBuilder(builder().getContext()).createUnlikelyBranchWeights());
-  builder().SetInsertPoint(error);
-  report();
-  builder().CreateRet(llvm::ConstantInt::getSigned(builder().getInt32Ty(), -1));
   builder().SetInsertPoint(after);
 }
 
+void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report) {
+  llvm::BasicBlock* error = NewBlock("error");
+  GoUnlikely(failed, error);
+  EmitFailure(error, report);
+}
+
+void CodeGenCPU::EmitFailure(llvm::BasicBlock* error, const std::function<void()>& report) {
+  llvm::IRBuilderBase::InsertPointGuard guard(builder());
+  builder().SetInsertPoint(error);
+  report();
+  builder().CreateRet(llvm::ConstantInt::getSigned(builder().getInt32Ty(), -1));
+}
+
 void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
-  FailIf(builder().CreateNot(Emit(node->condition)), [&] {
-    llvm::Value* parts = PackValues(node->message);
-    CallEnv(env_, layout().raise(), builder().getVoidTy(),
-            {Text(node->error_kind), parts,
-             builder().getInt32(static_cast<uint32_t>(node->message.size()))});
+  llvm::BasicBlock* error = NewBlock("error");
+  for (const ir::Expr& part : Conjuncts(node->condition))
+    GoUnlikely(builder().CreateNot(Emit(part)), error);
+  EmitFailure(error, [&] {
+    std::vector<llvm::Value*> arguments = {env_, Text(node->error_kind)};
+    std::vector<int32_t> kinds;
+    for (const ir::Expr& value : node->message) {
+      auto [kind, payload] = EmitValue(value);
+      kinds.push_back(kind);
+      arguments.push_back(payload);
+    }
+    builder().CreateCall(RaiseFunction(kinds, llvm::ArrayRef(arguments).drop_front(2)), arguments);
   });
+}
+
+llvm::Function* CodeGenCPU::RaiseFunction(const std::vector<int32_t>& kinds,
+                                          llvm::ArrayRef<llvm::Value*> payloads) {
+  std::string name = "raise";
+  for (int32_t kind : kinds) name += "." + std::to_string(kind);
+  if (llvm::Function* known = module().getFunction(name)) return known;
+  llvm::Type* pointer = builder().getPtrTy();
+  std::vector<llvm::Type*> types = {pointer, pointer};
+  for (llvm::Value* payload : payloads) types.push_back(payload->getType());
+  auto* raise = llvm::Function::Create(llvm::FunctionType::get(builder().getVoidTy(), types, false),
+                                       llvm::Function::InternalLinkage, name, module());
+  raise->setDoesNotThrow();
+  for (auto attribute :
+       {llvm::Attribute::NoInline, llvm::Attribute::Cold, llvm::Attribute::OptimizeForSize})
+    raise->addFnAttr(attribute);
+  llvm::IRBuilderBase::InsertPointGuard guard(builder());
+  builder().SetCurrentDebugLocation(llvm::DebugLoc());
+  builder().SetInsertPoint(llvm::BasicBlock::Create(builder().getContext(), "entry", raise));
+  llvm::AllocaInst* parts = builder().CreateAlloca(
+      llvm::ArrayType::get(builder().getInt8Ty(), kinds.size() * sizeof(TernAny)));
+  parts->setAlignment(llvm::Align(alignof(TernAny)));
+  for (size_t i = 0; i < kinds.size(); ++i)
+    FillValue(builder().CreatePtrAdd(parts, builder().getInt64(i * sizeof(TernAny))), kinds[i],
+              raise->getArg(static_cast<unsigned>(i) + 2));
+  CallEnv(raise->getArg(0), layout().raise(), builder().getVoidTy(),
+          {raise->getArg(1), parts, builder().getInt32(static_cast<uint32_t>(kinds.size()))});
+  builder().CreateRetVoid();
+  return raise;
 }
 
 llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
@@ -174,20 +231,19 @@ llvm::Value* CodeGenCPU::PackValues(const std::vector<ir::Expr>& values) {
 }
 
 void CodeGenCPU::PackValue(const ir::Expr& value, llvm::Value* slot) {
+  auto [kind, payload] = EmitValue(value);
+  FillValue(slot, kind, payload);
+}
+
+std::pair<int32_t, llvm::Value*> CodeGenCPU::EmitValue(const ir::Expr& value) {
   DataType dtype = value.dtype();
-  if (value.As<ir::StringImmNode>()) {
-    FillValue(slot, kTernRawStr, Emit(value));
-  } else if (const auto* call = value.As<ir::CallNode>();
-             call && call->name == tir::intrinsic::kTensorView) {
-    FillValue(slot, kTernTensorView, EmitTensorView(call));
-  } else if (dtype.is_handle()) {
-    FillValue(slot, kTernOpaquePtr, Emit(value));
-  } else if (dtype.is_float()) {
-    FillValue(slot, kTernFloat, Convert(Emit(value), dtype, DataType::Float(64)));
-  } else {
-    FillValue(slot, dtype.is_bool() ? kTernBool : kTernInt,
-              Convert(Emit(value), dtype, DataType::Int(64)));
-  }
+  if (value.As<ir::StringImmNode>()) return {kTernRawStr, Emit(value)};
+  if (const auto* call = value.As<ir::CallNode>();
+      call && call->name == tir::intrinsic::kTensorView)
+    return {kTernTensorView, EmitTensorView(call)};
+  if (dtype.is_handle()) return {kTernOpaquePtr, Emit(value)};
+  if (dtype.is_float()) return {kTernFloat, Convert(Emit(value), dtype, DataType::Float(64))};
+  return {dtype.is_bool() ? kTernBool : kTernInt, Convert(Emit(value), dtype, DataType::Int(64))};
 }
 
 llvm::Value* CodeGenCPU::EmitTensorView(const ir::CallNode* node) {

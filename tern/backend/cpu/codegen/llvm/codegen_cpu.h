@@ -25,6 +25,10 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
 
  private:
   ffi::AbiLayout layout() { return ffi::AbiLayout(target().pointer_bytes()); }
+  // To `to` where the condition holds, else on.
+  void GoUnlikely(llvm::Value* condition, llvm::BasicBlock* to);
+  // In `error`: what `report` emits, then return -1.
+  void EmitFailure(llvm::BasicBlock* error, const std::function<void()>& report);
   // Where `failed`: what `report` emits, then return -1. Else go on.
   void FailIf(llvm::Value* failed, const std::function<void()>& report);
   llvm::Function* DeclareEntry(const std::string& name);
@@ -41,6 +45,13 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
   // An array of TernAny in the frame that holds the values.
   llvm::Value* PackValues(const std::vector<ir::Expr>& values);
   void PackValue(const ir::Expr& value, llvm::Value* slot);
+  // What a TernAny of the value holds: its kind and its payload.
+  std::pair<int32_t, llvm::Value*> EmitValue(const ir::Expr& value);
+  // raise(env, error kind, payloads...): packs a message whose values have these kinds, and calls
+  // the environment. Functions have dozens of asserts, most of them of the same few kinds, and
+  // would else spend more of LLVM's time on messages than on loops.
+  llvm::Function* RaiseFunction(const std::vector<int32_t>& kinds,
+                                llvm::ArrayRef<llvm::Value*> payloads);
   // A TernTensorView in the frame.
   llvm::Value* EmitTensorView(const ir::CallNode* node);
   // Memory of the frame that calls use in turn.
