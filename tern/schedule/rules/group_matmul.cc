@@ -13,6 +13,7 @@
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/operand_copies.h"
 #include "tern/schedule/rules/register_tiles.h"
+#include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::schedule {
 namespace {
@@ -29,6 +30,10 @@ constexpr int64_t kRowsOfTiles = 8;
 constexpr double kFmaPerCycle = 2048, kEndCycles = 0.55, kEndCyclesBeside = 0.42;
 // Registers of a multiprocessor, and of a thread beside its accumulators.
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 48;
+// The same with roles: copies of the next tile run beside the stores.
+constexpr double kEndCyclesOfRoles = 0.18;
+// Barriers in shared memory, and what is lost to alignment.
+constexpr int64_t kBarrierBytes = 1024;
 // Stages with which two thread blocks run on a multiprocessor.
 constexpr int64_t kFewStages = 2;
 
@@ -42,13 +47,12 @@ constexpr GroupTiles kTiles[] = {{128, 256}, {128, 192}, {128, 128},
 struct GroupPlan : DeviceGemmPlan {
   static const std::vector<PlanField<GroupPlan>>& Fields() {
     using P = GroupPlan;
-    static const std::vector<PlanField<P>> fields = {{"tile_m", &P::tile_m},
-                                                     {"tile_n", &P::tile_n},
-                                                     {"tile_k", &P::tile_k},
-                                                     {"stages", &P::stages},
-                                                     {"split_k", &P::split_k}};
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n},   {"tile_k", &P::tile_k},
+        {"stages", &P::stages}, {"split_k", &P::split_k}, {"roles", &P::roles}};
     return fields;
   }
+  int64_t roles = 0;  // 1: a warp of its own copies, and thread blocks compute tile after tile
   int64_t groups() const { return tile_m / kGroupBlock; }
 };
 using P = GroupPlan;
@@ -64,7 +68,16 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
                   kRegisters / (threads * registers));
 }
 
-void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
+// Whether a warp of its own can copy: by bulk copies, of tensors whose sizes are constant, along
+// their own axes.
+bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
+  return !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k && plan.split_k == 1 &&
+         (plan.stages + kLateVersions) * StageBytes(gemm, plan) + kBarrierBytes <=
+             target.shared_bytes;
+}
+
+void SetCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, P* plan) {
+  if (plan->roles > 0) target.busy_blocks = multiprocessors;  // each computes tile after tile
   auto elements = static_cast<double>(plan->tile_m * plan->tile_n);
   plan->cycles = DeviceGemmCycles(gemm, *plan,
                                   {elements * static_cast<double>(plan->tile_k) / kFmaPerCycle,
@@ -74,11 +87,13 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
       gemm.batch * CeilDiv(gemm.m, plan->tile_m) * CeilDiv(gemm.n, plan->tile_n) * plan->split_k;
   bool beside = blocks > target.busy_blocks && ResidentBlocks(gemm, *plan, target) > 1;
   plan->cycles += static_cast<double>(CeilDiv(blocks, target.busy_blocks)) * elements *
-                  (beside ? kEndCyclesBeside : kEndCycles);
+                  (plan->roles > 0 ? kEndCyclesOfRoles
+                   : beside        ? kEndCyclesBeside
+                                   : kEndCycles);
 }
 
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
-                              const Wanted<P>& want) {
+                              const Wanted<P>& want, int64_t multiprocessors) {
   std::vector<P> plans;
   for (const GroupTiles& tiles : kTiles) {
     P plan;
@@ -97,8 +112,12 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
         plan.stages = count;
         plan.split_k = parts;
-        SetCost(gemm, target, &plan);
-        plans.push_back(plan);
+        for (int64_t roles : {1, 0}) {
+          plan.roles = roles;
+          if (roles > 0 && (count != stages[0] || !MayHaveRoles(gemm, plan, target))) continue;
+          SetCost(gemm, target, multiprocessors, &plan);
+          plans.push_back(plan);
+        }
       }
   }
   return plans;
@@ -108,11 +127,14 @@ class GroupScheduler : public GroupSteps {
  public:
   // `exchanges`: lanes exchange accumulators before they store them.
   GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                 const std::string& type, const P& plan, const std::string& prefix, bool exchanges)
+                 const std::string& type, const P& plan, const GroupInstructions& instructions,
+                 bool exchanges)
       : GroupSteps(schedule, block, gemm, plan),
         plan_(plan),
-        prefix_(prefix),
-        intrinsic_(fmt::format("{}_{}_{}_{}", prefix, OperandLayout(), plan.tile_n, type)),
+        multiprocessors_(instructions.multiprocessors),
+        prefix_(instructions.prefix),
+        intrinsic_(
+            fmt::format("{}_{}_{}_{}", instructions.prefix, OperandLayout(), plan.tile_n, type)),
         exchanges_(exchanges) {}
 
   void Run() {
@@ -145,7 +167,8 @@ class GroupScheduler : public GroupSteps {
     int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
                                         groups(), Name("e"), neighbours, vector));
-    PipelineCopies();
+    if (plan_.roles == 0 || !Try(&schedule_, [&](Schedule* attempt) { SplitRoles(attempt); }))
+      PipelineCopies();
   }
 
  private:
@@ -156,6 +179,15 @@ class GroupScheduler : public GroupSteps {
     schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
     schedule_.Split(LoopOf(block_, gemm_.loops.k), {kGroupBlock}, {Name("lo"), Name("li")});
     return OrderLoops({"ig", "ii", "ji", "li"}, RowsOfTiles());
+  }
+
+  // A warp copies, the others multiply. Where copies turn out to be none of boxes, or tensors are
+  // not aligned, the loop is pipelined as without roles.
+  void SplitRoles(Schedule* schedule) const {
+    int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
+    schedule->Pipeline(
+        Name("lo"), {0, 0, stages - 1},
+        {0, tir::pipeline::kRolesFollow, plan_.stages + kLateVersions, multiprocessors_});
   }
 
   int64_t RowsOfTiles() const {
@@ -194,12 +226,13 @@ class GroupScheduler : public GroupSteps {
 
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
   const P& plan_;
+  int64_t multiprocessors_;
   std::string prefix_, intrinsic_, sums_;
   bool exchanges_;
 };
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                     const Wanted<P>& want) {
+                     const Wanted<P>& want, int64_t multiprocessors) {
   PutChannelsLast(schedule, block.name, target);
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   MatrixTypeOf(gemm, target, {});
@@ -208,7 +241,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
     Refuse("M, N or K is less than " + std::to_string(kGroupBlock));
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want);
+  std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want, multiprocessors);
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
 }
@@ -227,28 +260,32 @@ bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-           const std::string& prefix, const P& plan) {
+           const GroupInstructions& instructions, const P& plan) {
   GemmPart part = SplitK(schedule, block.name, plan, target);
   std::string type = MatrixTypeOf(part.gemm, target, {});
   bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
-  GroupScheduler(schedule, part.block, gemm, type, plan, prefix, exchanges).Run();
+  GroupScheduler(schedule, part.block, gemm, type, plan, instructions, exchanges).Run();
 }
 
 }  // namespace
 
 void RegisterGroupMatmul(const GroupInstructions& instructions) {
   RegisterGroupAttention(instructions);
-  RegisterRule({.name = instructions.rule,
-                .description = instructions.description,
-                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
-                .fits = instructions.fits,
-                .priority = 110,
-                .planned = Planned<P>(
-                    Plans, [prefix = instructions.prefix](
-                               Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                               const P& plan) { Apply(schedule, block, target, prefix, plan); })});
+  RegisterRule(
+      {.name = instructions.rule,
+       .description = instructions.description,
+       .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
+       .fits = instructions.fits,
+       .priority = 110,
+       .planned = Planned<P>(
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const Wanted<P>& want) {
+             return Plans(schedule, block, target, want, instructions.multiprocessors);
+           },
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const P& plan) { Apply(schedule, block, target, instructions, plan); })});
 }
 
 }  // namespace tern::schedule

@@ -34,6 +34,7 @@ struct GroupInstructions {
   // warp_matrix_multiply_group there are the tensor intrinsics PREFIX_LAYOUT_N_T: acc += A * B.
   // PREFIX_rows_N makes fragments of SetGroupRowLayout of those of SetGroupFragmentLayout.
   std::string prefix;
+  int64_t multiprocessors;  // of the machines that have them
   // Whether the machine has them, and asynchronous copies.
   std::function<bool(const TargetInfo&)> fits;
 };

@@ -217,6 +217,7 @@ void RegisterWarpGroups(bool (*has_instructions)(const target::Target&)) {
        .description = "float16 and bfloat16 on tensor cores by four warps together (wgmma)",
        .attention = "warp_group_attention",
        .prefix = "wgmma",
+       .multiprocessors = 132,
        .fits = [has_instructions](const schedule::TargetInfo& target) {
          return target.target && has_instructions(target.target);
        }});
