@@ -12,6 +12,7 @@
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/pipeline_loops.h"
 #include "tern/tir/transform/pipeline_parts.h"
+#include "tern/tir/transform/simplify.h"
 
 namespace tern::tir {
 namespace {
@@ -369,6 +370,10 @@ class KernelSplitter : public StmtMutator {
 
 }  // namespace
 
-PrimFunc SplitRoles(const PrimFunc& function) { return KernelSplitter().MutateFunction(function); }
+PrimFunc SplitRoles(const PrimFunc& function) {
+  if (!Contents(function->body).loop) return function;
+  // While the places of tiles are loops, whose extents are known.
+  return KernelSplitter().MutateFunction(Simplify(function));
+}
 
 }  // namespace tern::tir
