@@ -32,6 +32,10 @@ constexpr double kFmaPerCycle = 2048, kEndCycles = 0.55, kEndCyclesBeside = 0.42
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 48;
 // The same with roles: copies of the next tile run beside the stores.
 constexpr double kEndCyclesOfRoles = 0.18;
+// Bytes of L2 that a multiprocessor reads in a cycle, which are all that may be slower than the
+// instructions then; in lines of so many.
+constexpr double kL2BytesOfRoles = 64;
+constexpr int64_t kLineBytes = 128;
 // Barriers in shared memory, and what is lost to alignment.
 constexpr int64_t kBarrierBytes = 1024;
 // Stages with which two thread blocks run on a multiprocessor.
@@ -71,18 +75,30 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
 // Whether a warp of its own can copy: by bulk copies, of tensors whose sizes are constant, along
 // their own axes.
 bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
-  return !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k && plan.split_k == 1 &&
+  return !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k && !gemm.dynamic_batch &&
+         plan.split_k == 1 &&
          (plan.stages + kLateVersions) * StageBytes(gemm, plan) + kBarrierBytes <=
              target.shared_bytes;
+}
+
+// What a step reads of an operand: rows of 128 bytes of a box, which lie in two lines where rows of
+// the tensor are not whole lines.
+double LineBytes(const GemmOperand& operand, int64_t own, int64_t k, int64_t tile) {
+  int64_t row = (operand.k_contiguous() ? k : own) * operand.bytes();
+  return static_cast<double>(tile * kGroupBlock * operand.bytes() * (row % kLineBytes ? 2 : 1));
 }
 
 void SetCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, P* plan) {
   if (plan->roles > 0) target.busy_blocks = multiprocessors;  // each computes tile after tile
   auto elements = static_cast<double>(plan->tile_m * plan->tile_n);
-  plan->cycles = DeviceGemmCycles(gemm, *plan,
-                                  {elements * static_cast<double>(plan->tile_k) / kFmaPerCycle,
-                                   static_cast<double>(StageBytes(gemm, *plan))},
-                                  target);
+  TileCycles tile{elements * static_cast<double>(plan->tile_k) / kFmaPerCycle,
+                  static_cast<double>(StageBytes(gemm, *plan))};
+  if (plan->roles > 0) {
+    double bytes = LineBytes(gemm.a, gemm.m, gemm.k, plan->tile_m) +
+                   LineBytes(gemm.b, gemm.n, gemm.k, plan->tile_n);
+    tile = {std::max(tile.multiply, bytes / kL2BytesOfRoles)};
+  }
+  plan->cycles = DeviceGemmCycles(gemm, *plan, tile, target);
   int64_t blocks =
       gemm.batch * CeilDiv(gemm.m, plan->tile_m) * CeilDiv(gemm.n, plan->tile_n) * plan->split_k;
   bool beside = blocks > target.busy_blocks && ResidentBlocks(gemm, *plan, target) > 1;

@@ -225,13 +225,16 @@ class BulkMaker : public AnalyzedMutator {
       inner = allocation->body;
     }
     const auto* row = inner.As<SeqNode>();
+    if (!row || !node->annotations.count(pipeline::kStages)) {
+      why = "the loop has no stages";
+      return self;
+    }
     auto stages = node->annotations.at(pipeline::kStages).As<ffi::Array>();
     std::vector<Stmt> stmts;
-    for (size_t i = 0; row && i < row->stmts.size(); ++i) {
+    for (size_t i = 0; i < row->stmts.size(); ++i) {
       bool copies = (*stages)[i].As<int64_t>() == 0;
       stmts.push_back(copies ? MakeBulk(row->stmts[i]) : row->stmts[i]);
     }
-    if (!row) why = "the loop has no copies";
     if (!why.empty()) return self;
     Stmt body = SeqNode::Make(std::move(stmts), node->span);
     for (size_t i = allocations.size(); i-- > 0;)

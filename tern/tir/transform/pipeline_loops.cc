@@ -103,6 +103,7 @@ class LoopPipeliner {
       Refuse(loop_, loop_->span, "its variable is " + loop_->var.dtype().str());
     TakeApart();
     AssignStages();
+    CheckRoles();
     if (last_stage_ > 0) CheckEffects();
     for (Stage& stage : stages_) stage.accesses = FindAccessRegions(stage.stmt, analyzer_);
     CheckDependences();
@@ -196,6 +197,14 @@ class LoopPipeliner {
       Refuse(loop_, loop_->span,
              std::string(key) + " has " + std::to_string(given) + " entries, its body has " +
                  std::to_string(body_.stmts.size()) + " statements");
+  }
+  void CheckRoles() const {
+    if (!loop_->annotations.count(pipeline::kRoles)) return;
+    std::vector<int64_t> roles = IntsOf(loop_, pipeline::kRoles);
+    if (roles.size() != 2 || roles[0] < 2 || roles[0] > pipeline::kMaxStage || roles[1] < 0)
+      Refuse(loop_, loop_->span,
+             std::string(pipeline::kRoles) + " is a number of tiles, 2 to " +
+                 std::to_string(pipeline::kMaxStage) + ", and one of thread blocks");
   }
   void CheckEffects() const {
     for (const Stage& stage : stages_) {
