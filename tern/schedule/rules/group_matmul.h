@@ -10,6 +10,10 @@
 //     acc_rows = acc                         exchanged among lanes: each has 8 neighbours of a row
 //     C = epilogue(acc_rows)                 by each lane of its own, 16 bytes at once
 //
+// With roles (split_roles.h), where sizes are constant: copies are bulk copies of a warp of its
+// own, which wait for empty tiles as the others wait for full ones; as many thread blocks as there
+// are multiprocessors compute one tile of C after another, and copy beside the stores.
+//
 // Where N is dynamic or no multiple of 8, or not contiguous in the result, lanes store the pairs
 // that they have, with conditions.
 //
