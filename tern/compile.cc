@@ -120,6 +120,7 @@ const std::vector<PipelinePhase>& Pipeline() {
         {"lower_warp_memory"},
         {"lower_warp_operations"},
         {"insert_barriers"},
+        {"split_roles"},
         {"serialize_threads"}}},
       {"blocks", {{"decompose_reductions"}, {"lower_blocks"}, {"simplify"}}},
       {"loops",

@@ -16,6 +16,43 @@ constexpr const char* kLaunchTags[] = {
     "blockIdx.x",  "blockIdx.y",   "blockIdx.z",   "threadIdx.x",  "threadIdx.y",
     "threadIdx.z", "clusterIdx.x", "clusterIdx.y", "clusterIdx.z", kDynamicSharedTag};
 
+constexpr size_t kMostAxes = 5;  // of a tensor map
+
+ffi::Any Numbers(const std::vector<int64_t>& values) {
+  return ffi::MakeArray(std::vector<ffi::Any>(values.begin(), values.end()));
+}
+
+ffi::Map TensorMapToValue(const TensorMapInfo& map) {
+  return ffi::MakeMap({{"arg", map.arg},
+                       {"dtype", map.dtype.str()},
+                       {"shape", Numbers(map.shape)},
+                       {"strides", Numbers(map.strides)},
+                       {"box", Numbers(map.box)},
+                       {"swizzle", map.swizzle}});
+}
+
+TensorMapInfo TensorMapFromValue(const ValueReader& value, const std::vector<DataType>& args) {
+  auto numbers = [&](const char* key, int64_t most) {
+    std::vector<int64_t> result;
+    for (const ValueReader& item : value.Field(key).Items()) result.push_back(item.Int(1, most));
+    return result;
+  };
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  TensorMapInfo map;
+  map.arg = value.Field("arg").Int(0, static_cast<int64_t>(args.size()) - 1);
+  if (!args[static_cast<size_t>(map.arg)].is_handle()) value.Fail("arg is no buffer");
+  map.dtype = value.Field("dtype").Type();
+  map.shape = numbers("shape", kAny);
+  map.strides = numbers("strides", kAny);
+  map.box = numbers("box", std::numeric_limits<int32_t>::max());
+  map.swizzle = value.Field("swizzle").Int(0, 128);
+  if (map.shape.empty() || map.shape.size() > kMostAxes || map.strides.size() != map.shape.size() ||
+      map.box.size() != map.shape.size())
+    value.Fail("expected as many extents, strides and sizes of a box, of 1 to 5 axes");
+  value.ExpectOnly({"arg", "dtype", "shape", "strides", "box", "swizzle"});
+  return map;
+}
+
 KernelInfo KernelFromValue(const ValueReader& value) {
   KernelInfo info;
   for (const ValueReader& arg : value.Field("args").Items()) info.args.push_back(arg.Type());
@@ -42,8 +79,11 @@ KernelInfo KernelFromValue(const ValueReader& value) {
     info.bindings =
         KernelBindingsFromValue(value.Field("bindings"), tensors, info.args.size() - tensors);
   }
-  value.ExpectOnly(
-      {"args", "bindings", "launch_tags", "static_shared_bytes", "dynamic_shared_bytes"});
+  if (value.Has("tensor_maps"))
+    for (const ValueReader& map : value.Field("tensor_maps").Items())
+      info.tensor_maps.push_back(TensorMapFromValue(map, info.args));
+  value.ExpectOnly({"args", "bindings", "launch_tags", "static_shared_bytes",
+                    "dynamic_shared_bytes", "tensor_maps"});
   return info;
 }
 
@@ -70,6 +110,10 @@ ffi::Map KernelMapToValue(const KernelMap& kernels) {
                       {"static_shared_bytes", static_cast<int64_t>(info.static_shared_bytes)}});
     if (info.dynamic_shared_bytes > 0)
       kernel->items["dynamic_shared_bytes"] = static_cast<int64_t>(info.dynamic_shared_bytes);
+    std::vector<ffi::Any> maps;
+    for (const TensorMapInfo& tensor : info.tensor_maps)
+      maps.emplace_back(TensorMapToValue(tensor));
+    if (!maps.empty()) kernel->items["tensor_maps"] = ffi::MakeArray(std::move(maps));
     if (info.bindings) kernel->items["bindings"] = KernelBindingsToValue(*info.bindings);
     map->items[name] = kernel;
   }

@@ -19,6 +19,17 @@ namespace tern::runtime {
 // declares.
 inline constexpr const char* kDynamicSharedTag = "shared.dynamic";
 
+// A tensor of which a kernel copies boxes: the kernel gets what the device makes of the description
+// (TernTensorMap), behind its other arguments. Axes are listed from the outermost to the innermost.
+struct TensorMapInfo {
+  int64_t arg = 0;  // that is the tensor's memory
+  DataType dtype;
+  std::vector<int64_t> shape, strides, box;  // elements, bytes, elements
+  int64_t swizzle = 0;                       // bytes
+
+  friend bool operator==(const TensorMapInfo&, const TensorMapInfo&) = default;
+};
+
 // How one kernel is called: first the device id, then the arguments, then one launch extent per
 // tag.
 struct KernelInfo {
@@ -27,6 +38,7 @@ struct KernelInfo {
   std::vector<std::string> launch_tags;
   uint64_t static_shared_bytes = 0;
   uint64_t dynamic_shared_bytes = 0;  // that a launch asks for
+  std::vector<TensorMapInfo> tensor_maps;
   // How arguments are bound, where a runtime has to be told.
   std::optional<KernelBindings> bindings;
 

@@ -105,6 +105,21 @@ TEST(DeviceArtifact, MapErrorsNameThePath) {
   EXPECT_EQ(ErrorOf([] { Parse(R"({"m":[]})"); }), "fmap.m: expected Map, got Array");
 }
 
+TEST(DeviceArtifact, TensorMapsRoundTrip) {
+  KernelInfo info{{DataType::Handle(), DataType::Int(64)}, {"blockIdx.x"}, 0};
+  info.tensor_maps = {{0, DataType::Float(16), {40, 64}, {128, 2}, {8, 64}, 128}};
+  KernelMap kernels = {{"k", info}};
+  EXPECT_EQ(KernelMapFromValue(KernelMapToValue(kernels)), kernels);
+  kernels["k"].tensor_maps[0].arg = 1;
+  EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(KernelMapToValue(kernels)); }),
+            "fmap.k.tensor_maps[0]: arg is no buffer");
+  kernels["k"].tensor_maps[0].arg = 0;
+  kernels["k"].tensor_maps[0].box.pop_back();
+  EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(KernelMapToValue(kernels)); }),
+            "fmap.k.tensor_maps[0]: expected as many extents, strides and sizes of a box, of 1 to "
+            "5 axes");
+}
+
 // A kernel of two tensors and a number.
 KernelInfo BoundKernel() {
   KernelInfo info{{DataType::Handle(), DataType::Int(64), DataType::Handle()}, {"blockIdx.x"}, 0};

@@ -56,6 +56,23 @@ LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::mo
     sizes_.push_back(static_cast<uint64_t>(type.bytes()));
     kinds_.push_back(type.is_handle() ? kTernArgMemory : kTernArgNumber);
   }
+  for (const TensorMapInfo& info_of : info.tensor_maps) {
+    Map& map = maps_.emplace_back();
+    map.shape.assign(info_of.shape.begin(), info_of.shape.end());
+    map.strides.assign(info_of.strides.begin(), info_of.strides.end());
+    map.box.assign(info_of.box.begin(), info_of.box.end());
+    map.arg = static_cast<size_t>(info_of.arg);
+    sizes_.push_back(sizeof(TernTensorMap));
+    kinds_.push_back(kTernArgTensorMap);
+    map.value = {.memory = nullptr,
+                 .offset = 0,
+                 .dtype = info_of.dtype.raw(),
+                 .ndim = static_cast<int32_t>(info_of.shape.size()),
+                 .swizzle = static_cast<int32_t>(info_of.swizzle),
+                 .shape = map.shape.data(),
+                 .strides = map.strides.data(),
+                 .box = map.box.data()};
+  }
   bool has_clusters = false;
   for (const std::string& tag : info.launch_tags) {
     tags_.push_back(TagOf(tag));
@@ -64,14 +81,23 @@ LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::mo
   launch_ = {.grid = {1, 1, 1},
              .block = {1, 1, 1},
              .dynamic_shared_bytes = info.dynamic_shared_bytes,
-             .num_args = static_cast<int32_t>(args_.size()),
+             .num_args = static_cast<int32_t>(sizes_.size()),
              .arg_sizes = sizes_.data(),
              .arg_is_memory = kinds_.data(),
              .size = sizeof(TernLaunch),
              .version = TERN_PLUGIN_API_VERSION,
              .arg_kinds = kinds_.data(),
              .cluster = {1, 1, 1},
-             .flags = has_clusters ? uint32_t{kTernLaunchClusters} : 0};
+             .flags = (has_clusters ? uint32_t{kTernLaunchClusters} : 0) |
+                      (maps_.empty() ? 0 : uint32_t{kTernLaunchTensorMaps})};
+}
+
+void PackedLaunch::SetMaps() {
+  for (const LaunchPlan::Map& map : plan_.maps_) {
+    maps_.push_back(map.value);
+    std::memcpy(&maps_.back().memory, &slots_[map.arg], sizeof(void*));
+  }
+  for (size_t i = 0; i < maps_.size(); ++i) pointers_[plan_.args_.size() + i] = &maps_[i];
 }
 
 void PackedLaunch::SetOther(size_t i, const ffi::AnyView& value) {

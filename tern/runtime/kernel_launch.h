@@ -39,6 +39,13 @@ class LaunchPlan {
     int place;  // of TernLaunch::grid, block and cluster, one after another
   };
   static constexpr int kDynamicShared = -1;
+  // A tensor map, but for its memory, which an argument is.
+  struct Map {
+    std::vector<uint64_t> shape, strides;
+    std::vector<uint32_t> box;
+    size_t arg;
+    TernTensorMap value;
+  };
 
   static Arg ArgOf(DataType type);
   static Tag TagOf(const std::string& name);
@@ -46,6 +53,7 @@ class LaunchPlan {
   std::string name_;
   std::vector<Arg> args_;
   std::vector<Tag> tags_;
+  std::vector<Map> maps_;  // behind the arguments
   std::vector<uint64_t> sizes_;
   std::vector<uint8_t> kinds_;
   TernLaunch launch_;  // without arguments and of one thread
@@ -77,7 +85,7 @@ class PackedLaunch {
       : plan_(plan),
         launch_(plan.launch_),
         slots_(plan.args_.size()),
-        pointers_(plan.args_.size()) {
+        pointers_(plan.args_.size() + plan.maps_.size()) {
     size_t num_args = plan.args_.size(), num_tags = plan.tags_.size();
     if (args.size() != 1 + num_args + num_tags) [[unlikely]]
       FailCount(args.size());
@@ -88,6 +96,8 @@ class PackedLaunch {
     for (size_t i = 0; i < num_args; ++i) SetArgument(i, args[1 + i]);
     for (size_t i = 0; i < num_tags; ++i) SetExtent(plan.tags_[i], args[1 + num_args + i]);
     launch_.args = pointers_.data();
+    if (!plan.maps_.empty()) [[unlikely]]
+      SetMaps();
   }
   PackedLaunch(const PackedLaunch&) = delete;
 
@@ -127,6 +137,8 @@ class PackedLaunch {
   // What is neither memory nor an integer in its range.
   void SetOther(size_t i, const ffi::AnyView& value);
 
+  void SetMaps();
+
   void SetExtent(const LaunchPlan::Tag& tag, const ffi::AnyView& value) {
     std::optional<uint32_t> extent = value.TryAs<uint32_t>();
     if (!extent) [[unlikely]]
@@ -152,6 +164,7 @@ class PackedLaunch {
   TernLaunch launch_;
   LaunchArray<uint64_t> slots_;  // the argument's bytes, at the start of its slot
   LaunchArray<const void*> pointers_;
+  std::vector<TernTensorMap> maps_;
 };
 
 }  // namespace tern::runtime

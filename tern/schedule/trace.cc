@@ -11,6 +11,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/expr_parser.h"
+#include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::schedule {
 
@@ -125,10 +126,20 @@ void ApplySplit(Schedule* schedule, const Step& step) {
 }
 
 void ApplyPipeline(Schedule* schedule, const Step& step) {
-  std::vector<int64_t> stages, async;
+  std::vector<int64_t> stages, async, roles, blocks;
   for (size_t i = 1; i < step.args.size(); ++i) {
-    bool is_async = step.args[i].starts_with("async ");
-    (is_async ? async : stages).push_back(Number(step.args[i].substr(is_async ? 6 : 0)));
+    size_t space = step.args[i].find(' ');
+    std::string what = space == std::string::npos ? "" : step.args[i].substr(0, space);
+    std::vector<int64_t>& numbers = what == "async"    ? async
+                                    : what == "roles"  ? roles
+                                    : what == "blocks" ? blocks
+                                                       : stages;
+    numbers.push_back(Number(step.args[i].substr(&numbers == &stages ? 0 : space + 1)));
+  }
+  if (!roles.empty()) {
+    async.push_back(tir::pipeline::kRolesFollow);
+    async.push_back(roles.back());
+    async.push_back(blocks.empty() ? 0 : blocks.back());
   }
   schedule->Pipeline(step.args[0], stages, async);
 }

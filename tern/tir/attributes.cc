@@ -86,6 +86,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
       {kLoop, pipeline::kAsync, Integers()},
       {kLoop, pipeline::kDoubleBuffer, Flag()},
       {kLoop, pipeline::kOrder, Integers()},
+      {kLoop, pipeline::kRoles, Integers()},
       {kLoop, pipeline::kStages, Integers()},
       {kLoop, attr::kLanes, Integer()},
       {kLoop, attr::kReassociate, Flag()},

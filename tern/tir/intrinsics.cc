@@ -4,6 +4,7 @@
 #include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/tir/atomics.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/group_intrinsics.h"
 #include "tern/tir/module_calls.h"
 #include "tern/tir/print_call.h"
@@ -663,6 +664,7 @@ void RegisterIntrinsics() {
   RegisterMatrixOperations();
   RegisterGroupOperations();
   RegisterAsyncCopies();
+  RegisterBulkIntrinsics();
   RegisterAtomics();
   RegisterPrint();
 }

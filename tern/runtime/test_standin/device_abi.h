@@ -42,6 +42,12 @@ struct Host {
   // been put before it by a fence of the writer, then a barrier.
   void (*async_read)(unsigned address, unsigned long bytes);
   void (*fence_async)();
+  // Barrier objects in shared memory (mbarrier): an arrival may add bytes of copies to wait for.
+  void (*object_init)(unsigned address, unsigned count);
+  void (*object_arrive)(unsigned address, unsigned long bytes);
+  void (*object_wait)(unsigned address, unsigned parity);
+  // A box of a tensor, which counts on such an object when it is done.
+  void (*bulk_copy)(unsigned target, const void* map, const int* at, int axes, unsigned object);
   void (*misaligned)(const void* address, unsigned long alignment);
   void (*fail)(const char* message);
 };
@@ -59,7 +65,7 @@ struct Kernel {
   char *shared_begin, *shared_end;
 };
 
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 
 struct Module {
   int version;

@@ -25,6 +25,11 @@ const tern_standin::Host& KernelHost() {
       .thread_memory = [](unsigned long bytes) { return R::Get().ThreadMemory(bytes); },
       .async_read = [](unsigned a, unsigned long n) { R::Get().AsyncRead(a, n); },
       .fence_async = [] { R::Get().FenceAsync(); },
+      .object_init = [](unsigned a, unsigned count) { R::Get().ObjectInit(a, count); },
+      .object_arrive = [](unsigned a, unsigned long bytes) { R::Get().ObjectArrive(a, bytes); },
+      .object_wait = [](unsigned a, unsigned parity) { R::Get().ObjectWait(a, parity); },
+      .bulk_copy = [](unsigned target, const void* map, const int* at, int axes,
+                      unsigned barrier) { R::Get().BulkCopy(target, map, at, axes, barrier); },
       .misaligned = [](const void* p, unsigned long n) { R::Get().Misaligned(p, n); },
       .fail = [](const char* message) { R::Get().Fail(Fault::kWrong, message); },
   };

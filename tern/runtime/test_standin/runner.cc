@@ -38,6 +38,8 @@ void Runner::Prepare() {
   threads_.assign(num_threads_, {});
   unfenced_.reset();
   ready_.clear();
+  objects_.clear();
+  boxes_.clear();
   next_new_ = num_done_ = num_at_barrier_ = 0;
   ++block_phase_;
   // What no thread wrote is no number.
@@ -55,7 +57,7 @@ void Runner::RunBlock() {
     } else if (TakeNew()) {
       thread().fiber = FreeFiber();
       Resume(current_);
-    } else {
+    } else if (!FinishCopy()) {
       OpenBarrier();
     }
   }
@@ -166,6 +168,8 @@ std::string Runner::WhyStuck() const {
       if (threads_[i].state == state) return static_cast<int>(i);
     return -1;
   };
+  if (int at_object = first(Thread::kAtObject); at_object >= 0)
+    return WhyObjectWaits(static_cast<unsigned>(at_object));
   int waiting = first(Thread::kAtBarrier), in_warp = first(Thread::kInWarp),
       done = first(Thread::kDone);
   if (in_warp >= 0) {

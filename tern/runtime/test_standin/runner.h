@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "tern/runtime/test_standin/execution.h"
 #include "tern/runtime/test_standin/fibers.h"
 #include "tern/runtime/test_standin/shared_shadow.h"
+#include "tern/runtime/test_standin/tensor_map.h"
 
 namespace tern::standin {
 
@@ -25,8 +27,22 @@ struct PendingCopy {
   size_t size, bytes;
 };
 
+// In shared memory: a phase ends when nothing is missing.
+struct BarrierObject {
+  unsigned count, missing;  // arrivals
+  int64_t bytes;            // of copies
+  uint64_t phase;
+};
+
+// A copy that is under way.
+struct PendingBox {
+  TensorMap map;
+  int at[TensorMap::kMostAxes] = {};
+  unsigned target = 0, barrier = 0;
+};
+
 struct Thread {
-  enum State { kReady, kAtBarrier, kInWarp, kDone } state = kReady;
+  enum State { kReady, kAtBarrier, kAtObject, kInWarp, kDone } state = kReady;
   Fiber* fiber = nullptr;
   uint32_t warp_phase = 0;
   // The collective instruction that it waits in.
@@ -35,6 +51,8 @@ struct Thread {
   const void* in = nullptr;
   size_t size = 0;
   void* all = nullptr;
+  // The barrier object that it waits for, and the phase.
+  unsigned object = 0, parity = 0;
   // Of cp.async.
   std::vector<PendingCopy> open;
   std::deque<std::vector<PendingCopy>> groups;
@@ -71,6 +89,10 @@ class Runner {
   void* ThreadMemory(size_t bytes);
   void AsyncRead(unsigned address, size_t bytes);
   void FenceAsync() { thread().is_unfenced = false; }
+  void ObjectInit(unsigned address, unsigned count);
+  void ObjectArrive(unsigned address, size_t bytes);
+  void ObjectWait(unsigned address, unsigned parity);
+  void BulkCopy(unsigned target, const void* map, const int* at, int axes, unsigned barrier);
   void Misaligned(const void* address, size_t alignment);
   [[noreturn]] void Fail(Fault fault, const std::string& what);
 
@@ -92,6 +114,12 @@ class Runner {
   void Complete(unsigned first_lane, unsigned mask);
   void CheckLanes(unsigned first, const char* instruction, unsigned mask);
   std::string WhyStuck() const;
+  // Barrier objects, and copies that complete on them (runner_objects.cc).
+  BarrierObject& Object(unsigned address);
+  void FinishPhase(unsigned address);
+  bool FinishCopy();
+  void CheckBoxes(unsigned address, size_t bytes);
+  std::string WhyObjectWaits(unsigned number) const;
   std::optional<size_t> SharedOffset(const void* address, size_t bytes) const;
   size_t static_bytes() const {
     return static_cast<size_t>(grid_->kernel->shared_end - grid_->kernel->shared_begin);
@@ -107,6 +135,8 @@ class Runner {
   std::optional<unsigned> unfenced_;  // a thread that came to the last barrier without a fence
   std::vector<Thread> threads_;
   std::deque<unsigned> ready_;
+  std::map<unsigned, BarrierObject> objects_;
+  std::deque<PendingBox> boxes_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> free_fibers_;
   Fiber* fiber_ = nullptr;  // that runs

@@ -20,6 +20,7 @@ std::optional<size_t> Runner::SharedOffset(const void* address, size_t bytes) co
 }
 
 void Runner::CheckShared(size_t offset, size_t bytes, AccessKind kind) {
+  if (!boxes_.empty()) CheckBoxes(kSharedWindow + static_cast<unsigned>(offset), bytes);
   if (kind == tern_standin::kAtomic) return;
   thread().is_unfenced |= kind == tern_standin::kWrite;
   SharedShadow::Who who{current_, block_phase_, thread().warp_phase};

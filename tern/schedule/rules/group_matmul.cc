@@ -15,6 +15,7 @@
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/attributes.h"
 #include "tern/tir/group_intrinsics.h"
+#include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::schedule {
 namespace {
@@ -31,6 +32,14 @@ constexpr int64_t kRowsOfTiles = 8;
 constexpr double kBytesPerCycle = 4096, kEndCycles = 0.55, kEndCyclesBeside = 0.42;
 // Registers of a multiprocessor, and of a thread beside its accumulators.
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 48;
+// The same with roles: copies of the next tile run beside the stores.
+constexpr double kEndCyclesOfRoles = 0.18;
+// Bytes of L2 that a multiprocessor reads in a cycle, which are all that may be slower than the
+// instructions then; in lines of so many.
+constexpr double kL2BytesOfRoles = 64;
+constexpr int64_t kLineBytes = 128;
+// Barriers in shared memory, and what is lost to alignment.
+constexpr int64_t kBarrierBytes = 1024;
 // Stages with which two thread blocks run on a multiprocessor.
 constexpr int64_t kFewStages = 2;
 
@@ -44,13 +53,12 @@ constexpr GroupTiles kTiles[] = {{128, 256}, {128, 192}, {128, 128},
 struct GroupPlan : DeviceGemmPlan {
   static const std::vector<PlanField<GroupPlan>>& Fields() {
     using P = GroupPlan;
-    static const std::vector<PlanField<P>> fields = {{"tile_m", &P::tile_m},
-                                                     {"tile_n", &P::tile_n},
-                                                     {"tile_k", &P::tile_k},
-                                                     {"stages", &P::stages},
-                                                     {"split_k", &P::split_k}};
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n},   {"tile_k", &P::tile_k},
+        {"stages", &P::stages}, {"split_k", &P::split_k}, {"roles", &P::roles}};
     return fields;
   }
+  int64_t roles = 0;  // 1: a warp of its own copies, and thread blocks compute tile after tile
   int64_t groups() const { return tile_m / kGroupBlock; }
 };
 using P = GroupPlan;
@@ -66,21 +74,44 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
                   kRegisters / (threads * registers));
 }
 
-void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
+// Whether a warp of its own can copy: by bulk copies, of tensors of 16-bit elements whose sizes are
+// constant, along their own axes.
+bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
+  return gemm.a.dtype.bits() == 16 && !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k &&
+         !gemm.dynamic_batch && plan.split_k == 1 &&
+         (plan.stages + kLateVersions) * StageBytes(gemm, plan) + kBarrierBytes <=
+             target.shared_bytes;
+}
+
+// What a step reads of an operand: rows of 128 bytes of a box, which lie in two lines where rows of
+// the tensor are not whole lines.
+double LineBytes(const GemmOperand& operand, int64_t own, int64_t k, int64_t tile) {
+  int64_t row = (operand.k_contiguous() ? k : own) * operand.bytes();
+  return static_cast<double>(tile * kGroupBlock * operand.bytes() * (row % kLineBytes ? 2 : 1));
+}
+
+void SetCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, P* plan) {
+  if (plan->roles > 0) target.busy_blocks = multiprocessors;  // each computes tile after tile
   auto elements = static_cast<double>(plan->tile_m * plan->tile_n);
-  plan->cycles = DeviceGemmCycles(gemm, *plan,
-                                  {elements * tir::kWarpGroupRowBytes / kBytesPerCycle,
-                                   static_cast<double>(StageBytes(gemm, *plan))},
-                                  target);
+  TileCycles tile{elements * tir::kWarpGroupRowBytes / kBytesPerCycle,
+                  static_cast<double>(StageBytes(gemm, *plan))};
+  if (plan->roles > 0) {
+    double bytes = LineBytes(gemm.a, gemm.m, gemm.k, plan->tile_m) +
+                   LineBytes(gemm.b, gemm.n, gemm.k, plan->tile_n);
+    tile = {std::max(tile.multiply, bytes / kL2BytesOfRoles)};
+  }
+  plan->cycles = DeviceGemmCycles(gemm, *plan, tile, target);
   int64_t blocks =
       gemm.batch * CeilDiv(gemm.m, plan->tile_m) * CeilDiv(gemm.n, plan->tile_n) * plan->split_k;
   bool beside = blocks > target.busy_blocks && ResidentBlocks(gemm, *plan, target) > 1;
   plan->cycles += static_cast<double>(CeilDiv(blocks, target.busy_blocks)) * elements *
-                  (beside ? kEndCyclesBeside : kEndCycles);
+                  (plan->roles > 0 ? kEndCyclesOfRoles
+                   : beside        ? kEndCyclesBeside
+                                   : kEndCycles);
 }
 
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
-                              const Wanted<P>& want) {
+                              const Wanted<P>& want, int64_t multiprocessors) {
   std::vector<P> plans;
   for (const GroupTiles& tiles : kTiles) {
     P plan;
@@ -99,8 +130,12 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
         plan.stages = count;
         plan.split_k = parts;
-        SetCost(gemm, target, &plan);
-        plans.push_back(plan);
+        for (int64_t roles : {1, 0}) {
+          plan.roles = roles;
+          if (roles > 0 && (count != stages[0] || !MayHaveRoles(gemm, plan, target))) continue;
+          SetCost(gemm, target, multiprocessors, &plan);
+          plans.push_back(plan);
+        }
       }
   }
   return plans;
@@ -110,11 +145,14 @@ class GroupScheduler : public GroupSteps {
  public:
   // `exchanges`: lanes exchange accumulators before they store them.
   GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                 const std::string& type, const P& plan, const std::string& prefix, bool exchanges)
+                 const std::string& type, const P& plan, const GroupInstructions& instructions,
+                 bool exchanges)
       : GroupSteps(schedule, block, gemm, plan),
         plan_(plan),
-        prefix_(prefix),
-        intrinsic_(fmt::format("{}_{}_{}_{}", prefix, OperandLayout(), plan.tile_n, type)),
+        multiprocessors_(instructions.multiprocessors),
+        prefix_(instructions.prefix),
+        intrinsic_(
+            fmt::format("{}_{}_{}_{}", instructions.prefix, OperandLayout(), plan.tile_n, type)),
         exchanges_(exchanges) {}
 
   void Run() {
@@ -147,7 +185,8 @@ class GroupScheduler : public GroupSteps {
     int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
                                         groups(), Name("e"), neighbours, vector));
-    PipelineCopies();
+    if (plan_.roles == 0 || !Try(&schedule_, [&](Schedule* attempt) { SplitRoles(attempt); }))
+      PipelineCopies();
   }
 
  private:
@@ -158,6 +197,15 @@ class GroupScheduler : public GroupSteps {
     schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
     schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k}, {Name("lo"), Name("li")});
     return OrderLoops({"ig", "ii", "ji", "li"}, RowsOfTiles());
+  }
+
+  // A warp copies, the others multiply. Where copies turn out to be none of boxes, or tensors are
+  // not aligned, the loop is pipelined as without roles.
+  void SplitRoles(Schedule* schedule) const {
+    int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
+    schedule->Pipeline(
+        Name("lo"), {0, 0, stages - 1},
+        {0, tir::pipeline::kRolesFollow, plan_.stages + kLateVersions, multiprocessors_});
   }
 
   int64_t RowsOfTiles() const {
@@ -198,6 +246,7 @@ class GroupScheduler : public GroupSteps {
 
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
   const P& plan_;
+  int64_t multiprocessors_;
   std::string prefix_, intrinsic_, sums_;
   bool exchanges_;
 };
@@ -233,7 +282,7 @@ void PutStepsLast(Schedule* schedule, const std::string& block, const Gemm& gemm
 }
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                     const Wanted<P>& want) {
+                     const Wanted<P>& want, int64_t multiprocessors) {
   PutChannelsLast(schedule, block.name, target);
   Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
   TypeOf(*schedule, gemm);
@@ -244,7 +293,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
   PutStepsLast(schedule, block.name, gemm, target);
   gemm = RequireDeviceGemm(schedule, block.name, target);
-  std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want);
+  std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want, multiprocessors);
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
 }
@@ -263,28 +312,32 @@ bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-           const std::string& prefix, const P& plan) {
+           const GroupInstructions& instructions, const P& plan) {
   GemmPart part = SplitK(schedule, block.name, plan, target);
   std::string type = TypeOf(*schedule, part.gemm);
   bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
-  GroupScheduler(schedule, part.block, gemm, type, plan, prefix, exchanges).Run();
+  GroupScheduler(schedule, part.block, gemm, type, plan, instructions, exchanges).Run();
 }
 
 }  // namespace
 
 void RegisterGroupMatmul(const GroupInstructions& instructions) {
   RegisterGroupAttention(instructions);
-  RegisterRule({.name = instructions.rule,
-                .description = instructions.description,
-                .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
-                .fits = instructions.fits,
-                .priority = 110,
-                .planned = Planned<P>(
-                    Plans, [prefix = instructions.prefix](
-                               Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                               const P& plan) { Apply(schedule, block, target, prefix, plan); })});
+  RegisterRule(
+      {.name = instructions.rule,
+       .description = instructions.description,
+       .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
+       .fits = instructions.fits,
+       .priority = 110,
+       .planned = Planned<P>(
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const Wanted<P>& want) {
+             return Plans(schedule, block, target, want, instructions.multiprocessors);
+           },
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const P& plan) { Apply(schedule, block, target, instructions, plan); })});
 }
 
 }  // namespace tern::schedule

@@ -10,6 +10,10 @@
 //     acc_rows = acc                         exchanged among lanes: each has 8 neighbours of a row
 //     C = epilogue(acc_rows)                 by each lane of its own, 16 bytes at once
 //
+// With roles (split_roles.h), where sizes are constant: copies are bulk copies of a warp of its
+// own, which wait for empty tiles as the others wait for full ones; as many thread blocks as there
+// are multiprocessors compute one tile of C after another, and copy beside the stores.
+//
 // Where N is dynamic or no multiple of 8, or not contiguous in the result, lanes store the pairs
 // that they have, with conditions.
 //
@@ -39,6 +43,7 @@ struct GroupInstructions {
   // PREFIX_rows_N (PREFIX_rows_N_s32 of int32) makes fragments of SetGroupRowLayout of those of
   // SetGroupFragmentLayout.
   std::string prefix;
+  int64_t multiprocessors;  // of the machines that have them
   // Whether the machine has them, and asynchronous copies.
   std::function<bool(const TargetInfo&)> fits;
 };

@@ -2,6 +2,7 @@
 #include "tern/tir/analysis/vector_move.h"
 
 #include "tern/arith/analyzer.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/flatten_buffers.h"
 
@@ -54,7 +55,7 @@ const ir::BufferLoadNode* CopiedOrConstant(const Expr& value) {
 
 bool IsMatrixStore(const BufferStoreNode* store) {
   const auto* call = store->value.As<ir::CallNode>();
-  return call && IsWarpMatrixOperation(call);
+  return call && (IsWarpMatrixOperation(call) || call->name == intrinsic::kBulkCopy);
 }
 
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes) {

@@ -151,6 +151,7 @@ class Machine {
   Value EvalNode(const ir::CallNode* node);
   Value CallLaneWise(const ir::CallNode* node, const LaneFunction& reference);
   Value Reinterpret(const ir::CallNode* node);
+  Value CopyBox(const ir::CallNode* node);
   // Calls a function of the global registry; its name is argument `name_at`, its arguments follow.
   Value CallRegistry(const ir::CallNode* node, size_t name_at);
   TensorArgument MakeTensorArgument(const ir::CallNode* node);

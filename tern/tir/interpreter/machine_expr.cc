@@ -8,6 +8,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/atomics.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/group_intrinsics.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/machine_access.h"
@@ -249,6 +250,32 @@ Value Machine::RunAtomic(const ir::CallNode* node) {
   return Value(DataType::Void());
 }
 
+// At once; what is outside of the tensor is zero.
+Value Machine::CopyBox(const ir::CallNode* node) {
+  BulkCopy copy = BulkCopyOf(node);
+  const auto* first = copy.first.As<ir::BufferLoadNode>();
+  const View& view = FindView({first->buffer, first->indices, first->span, false});
+  DataType dtype = first->buffer->dtype;
+  std::vector<int64_t> shape, strides, at;
+  for (size_t d = 0; d < copy.box.size(); ++d) {
+    shape.push_back(EvalInt(copy.shape[d]));
+    strides.push_back(EvalInt(copy.strides[d]));
+    at.push_back(EvalInt(copy.at[d]));
+  }
+  Value box(node->dtype);
+  for (int64_t i = 0; i < copy.elements(); ++i) {
+    int64_t rest = i, offset = 0;
+    bool is_inside = true;
+    for (size_t d = copy.box.size(); d-- > 0; rest /= copy.box[d]) {
+      int64_t place = at[d] + rest % copy.box[d];
+      is_inside &= place >= 0 && place < shape[d];
+      offset += place * strides[d];
+    }
+    if (is_inside) box[static_cast<int>(i)] = LoadLane(dtype, view.data + offset * dtype.bytes());
+  }
+  return box;
+}
+
 Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == ir::kIfThenElse) return Eval(node->args[EvalInt(node->args[0]) ? 1 : 2]);
   if (node->name == intrinsic::kLaunchKernel) return LaunchKernel(node, 0, 1);
@@ -294,6 +321,7 @@ Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == intrinsic::kAsyncCommit || node->name == intrinsic::kAsyncWait ||
       node->name == intrinsic::kMatrixWait)
     return Value(DataType::Void());
+  if (node->name == intrinsic::kBulkCopy) return CopyBox(node);
   if (IsWarpOperation(node) && thread_) {
     if (auto it = thread_->exchanged.find(node); it != thread_->exchanged.end()) return it->second;
   }

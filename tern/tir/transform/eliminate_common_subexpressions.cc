@@ -7,6 +7,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -289,7 +290,8 @@ class Binder : public StmtMutator {
   Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
     // Their operands are places in memory, not only values.
     bool is_address = node->name == intrinsic::kAddressOf;
-    if (IsWarpMatrixOperation(node) || is_address || node->name == intrinsic::kAsyncCopy) {
+    bool is_copy = node->name == intrinsic::kAsyncCopy || node->name == intrinsic::kBulkCopy;
+    if (IsWarpMatrixOperation(node) || is_address || is_copy) {
       std::vector<Expr> operands;
       for (const Expr& arg : node->args) operands.push_back(MutateOperands(arg));
       return ir::CallNode::Make(node->name, std::move(operands), DataType::Void(), node->span);

@@ -6,6 +6,7 @@
 #include "tern/ir/intrinsic.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/has_float64.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/math/functions.h"
 #include "tern/tir/math/narrow_float.h"
@@ -78,7 +79,8 @@ class ComputeLegalizer : public StmtMutator {
     const ir::Intrinsic* intrinsic = ir::FindIntrinsic(node->name);
     if (intrinsic->lane_wise && intrinsic->one_type && IsIllegal(node->args[0].dtype()))
       return Mutate(math::OfNarrowFloats(call.As<ir::CallNode>()));
-    bool moves = node->name == ir::kIfThenElse || IsWarpOperation(node);
+    bool moves = node->name == ir::kIfThenElse || node->name == intrinsic::kBulkCopy ||
+                 IsWarpOperation(node);
     if (intrinsic->lane_wise || moves || node->name == intrinsic::kAddressOf) return call;
     // What leaves the function leaves as a float32.
     auto copy = ffi::Make<ir::CallNode>(*call.As<ir::CallNode>());

@@ -10,10 +10,11 @@
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
-#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/async_copies.h"
+#include "tern/tir/transform/bulk_copies.h"
 #include "tern/tir/transform/initialize_empty_reductions.h"
+#include "tern/tir/transform/pipeline_parts.h"
 #include "tern/tir/transform/place_allocations.h"
 
 namespace tern::tir {
@@ -87,70 +88,6 @@ bool Uses(const Stmt& stmt, const VarNode* var) {
   return finder.found;
 }
 
-// The same accesses, to an iteration's version of some buffers.
-class VersionSelector : public StmtMutator {
- public:
-  VersionSelector(const std::unordered_map<const BufferNode*, Buffer>& versioned, const Var& loop)
-      : versioned_(versioned), loop_(loop) {
-    new_buffers_ = versioned;
-  }
-
- private:
-  using StmtMutator::MutateNode;
-
-  std::vector<Expr> Indices(const Buffer& buffer, const std::vector<Expr>& indices) {
-    const Buffer& versions = versioned_.at(buffer.get());
-    Expr iteration = loop_.dtype() == DataType::Int(64)
-                         ? Expr(loop_)
-                         : ir::CastNode::Make(DataType::Int(64), loop_);
-    std::vector<Expr> result = {ir::FloorMod(iteration, versions->shape[0])};
-    for (const Expr& index : indices) result.push_back(Mutate(index));
-    return result;
-  }
-  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
-    if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
-    return ir::BufferLoadNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
-                                    node->span, MutateOptional(node->predicate));
-  }
-  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
-    if (!versioned_.count(node->buffer.get())) return MutateChildren(node, self);
-    return BufferStoreNode::Make(MutateUse(node->buffer), Indices(node->buffer, node->indices),
-                                 Mutate(node->value), node->span, MutateOptional(node->predicate));
-  }
-  // What a block says that it touches of a version is for that version too.
-  Stmt MutateNode(const BlockNode* node, const Stmt&) override {
-    auto block = ffi::Make<BlockNode>(*node);
-    for (auto* regions : {&block->reads, &block->writes})
-      for (BufferRegion& region : *regions)
-        if (versioned_.count(region.buffer.get()))
-          region.ranges.insert(region.ranges.begin(), {Indices(region.buffer, {})[0], Expr(1)});
-    return MutateChildren(block.get(), Stmt(block));
-  }
-
-  const std::unordered_map<const BufferNode*, Buffer>& versioned_;
-  Var loop_;
-};
-
-// Multiplications of groups of warps go on while the next step runs.
-class MultiplicationMarker : public StmtMutator {
- public:
-  std::vector<Buffer> read;  // shared memory
-
- private:
-  using StmtMutator::MutateNode;
-  Stmt MutateNode(const BufferStoreNode* node, const Stmt& self) override {
-    const auto* call = node->value.As<ir::CallNode>();
-    if (!call || call->name != intrinsic::kWarpMatrixMultiplyGroup) return self;
-    for (const Expr& arg : call->args)
-      if (const auto* load = arg.As<ir::BufferLoadNode>();
-          load && IsSharedScope(load->buffer->scope))
-        read.push_back(load->buffer);
-    Expr late = ir::CallNode::Make(intrinsic::kWarpMatrixMultiplyGroupAsync, call->args,
-                                   DataType::Void(), call->span);
-    return BufferStoreNode::Make(node->buffer, node->indices, late, node->span);
-  }
-};
-
 class LoopPipeliner {
  public:
   // `takes_async`: whether copies of a stage may be asynchronous here.
@@ -166,6 +103,7 @@ class LoopPipeliner {
       Refuse(loop_, loop_->span, "its variable is " + loop_->var.dtype().str());
     TakeApart();
     AssignStages();
+    CheckRoles();
     if (last_stage_ > 0) CheckEffects();
     for (Stage& stage : stages_) stage.accesses = FindAccessRegions(stage.stmt, analyzer_);
     CheckDependences();
@@ -259,6 +197,14 @@ class LoopPipeliner {
       Refuse(loop_, loop_->span,
              std::string(key) + " has " + std::to_string(given) + " entries, its body has " +
                  std::to_string(body_.stmts.size()) + " statements");
+  }
+  void CheckRoles() const {
+    if (!loop_->annotations.count(pipeline::kRoles)) return;
+    std::vector<int64_t> roles = IntsOf(loop_, pipeline::kRoles);
+    if (roles.size() != 2 || roles[0] < 2 || roles[0] > pipeline::kMaxStage || roles[1] < 0)
+      Refuse(loop_, loop_->span,
+             std::string(pipeline::kRoles) + " is a number of tiles, 2 to " +
+                 std::to_string(pipeline::kMaxStage) + ", and one of thread blocks");
   }
   void CheckEffects() const {
     for (const Stage& stage : stages_) {
@@ -372,11 +318,10 @@ class LoopPipeliner {
   // up to nobody else may touch before the loop ends.
   void MakeMultiplicationsAsync() {
     if (!async_reader_) return;
-    std::vector<MultiplicationMarker> found(stages_.size());
-    std::vector<Stmt> made;
-    for (size_t i = 0; i < stages_.size(); ++i) made.push_back(found[i].Mutate(stages_[i].stmt));
+    std::vector<LateMultiplications> found;
+    for (const Stage& stage : stages_) found.push_back(MakeMultiplicationsLate(stage.stmt));
     size_t multiplying = std::count_if(found.begin(), found.end(),
-                                       [](const auto& marker) { return !marker.read.empty(); });
+                                       [](const auto& late) { return !late.read.empty(); });
     if (multiplying != 1) return;
     for (size_t i = 0; i < stages_.size(); ++i) {
       if (found[i].read.empty()) continue;
@@ -386,14 +331,9 @@ class LoopPipeliner {
                               (other.stage < last_stage_ && other.order < stages_[i].order);
                      });
       if (!is_last) return;
-      stages_[i].stmt = made[i];
+      stages_[i].stmt = found[i].stmt;
       late_reads_ = found[i].read;
     }
-  }
-  Stmt AwaitMultiplications(int64_t groups) const {
-    return EvaluateNode::Make(
-        ir::CallNode::Make(intrinsic::kMatrixWait, {Expr(groups)}, DataType::Void(), loop_->span),
-        loop_->span);
   }
   // Before a step; `later` groups were made since the one that it needs.
   void Await(int64_t later, std::vector<Stmt>* stmts) const {
@@ -415,7 +355,7 @@ class LoopPipeliner {
     bool multiplies = std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
       return stage.stage == last_stage_ && runs(stage);
     });
-    if (!late_reads_.empty() && multiplies) stmts.push_back(AwaitMultiplications(1));
+    if (!late_reads_.empty() && multiplies) stmts.push_back(AwaitMultiplications(1, loop_->span));
     return stmts;
   }
 
@@ -434,15 +374,9 @@ class LoopPipeliner {
       CheckShape(allocation);
       last += std::count_if(late_reads_.begin(), late_reads_.end(),
                             [&](const Buffer& read) { return read.same(buffer); }) > 0;
-      auto versions = ffi::Make<BufferNode>(*buffer);
-      versions->shape.insert(versions->shape.begin(), Expr(last - first + 1));
-      if (!buffer->strides.empty())
-        versions->strides.insert(versions->strides.begin(),
-                                 Simple(buffer->strides[0] * buffer->shape[0]));
-      versioned_[buffer.get()] = Buffer(versions.get());
+      versioned_[buffer.get()] = tir::MakeVersions(buffer, last - first + 1);
     }
-    VersionSelector select(versioned_, loop_->var);
-    for (Stage& stage : stages_) stage.stmt = select.Mutate(stage.stmt);
+    for (Stage& stage : stages_) stage.stmt = SelectVersions(stage.stmt, versioned_, loop_->var);
     std::stable_sort(stages_.begin(), stages_.end(),
                      [](const Stage& a, const Stage& b) { return a.order < b.order; });
   }
@@ -505,7 +439,7 @@ class LoopPipeliner {
                });
       steps.push_back(WithMemoryOfStep(std::move(stmts)));
     }
-    if (!late_reads_.empty()) steps.push_back(AwaitMultiplications(0));
+    if (!late_reads_.empty()) steps.push_back(AwaitMultiplications(0, loop_->span));
     Stmt result = SeqNode::Make(std::move(steps), loop_->span);
     if (!count_is_plain) result = LetStmtNode::Make(count, loop_->extent, result, loop_->span);
     if (!start_is_plain) result = LetStmtNode::Make(start, loop_->min, result, loop_->span);
@@ -524,8 +458,8 @@ class LoopPipeliner {
                            }))
       stmts.push_back(std::move(stmt));
     ir::Attrs annotations = loop_->annotations;
-    for (const char* key :
-         {pipeline::kStages, pipeline::kOrder, pipeline::kAsync, pipeline::kDoubleBuffer})
+    for (const char* key : {pipeline::kStages, pipeline::kOrder, pipeline::kAsync, pipeline::kRoles,
+                            pipeline::kDoubleBuffer})
       annotations.erase(key);
     return ForNode::Make(var, min, Simple(extent - Int(last_stage_)), ForKind::kSerial,
                          WithMemoryOfStep(std::move(stmts)), "", loop_->span,
@@ -549,12 +483,33 @@ class LoopPipeliner {
   Body body_;
   std::vector<Stage> stages_;
   int64_t last_stage_ = 0;
-  std::unordered_map<const BufferNode*, Buffer> versioned_;  // what has become of buffers
+  VersionedBuffers versioned_;
 };
+
+template <class F>
+bool HasLoop(const Stmt& stmt, F&& is_it) {
+  struct Finder : StmtVisitor {
+    explicit Finder(F& is_it) : is_it(is_it) {}
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      found |= is_it(node);
+      VisitChildren(node);
+    }
+    F& is_it;
+    bool found = false;
+  } finder(is_it);
+  finder.Visit(stmt);
+  return finder.found;
+}
+bool HasRoles(const Stmt& stmt) {
+  return HasLoop(stmt,
+                 [](const ForNode* loop) { return loop->annotations.count(pipeline::kRoles) > 0; });
+}
 
 class Pipeliner : public AnalyzedMutator {
  public:
-  explicit Pipeliner(bool takes_async) : takes_async_(takes_async) {}
+  Pipeliner(bool takes_async, bool takes_bulk)
+      : takes_async_(takes_async), takes_bulk_(takes_bulk) {}
 
  private:
   using AnalyzedMutator::MutateNode;
@@ -563,25 +518,15 @@ class Pipeliner : public AnalyzedMutator {
     // Loops inside come first.
     Stmt result = AnalyzedMutator::MutateNode(node, self);
     in_launch_ = outer;
+    if (takes_bulk_ && !in_launch_ && node->for_kind == ForKind::kThread && HasRoles(self))
+      if (BulkCopies copies = MakeCopiesBulk(CopyWithFreshDefs(self)); copies.stmt)
+        return IfThenElseNode::Make(copies.is_aligned, copies.stmt, result, node->span);
     if (!IsPipelined(node)) return result;
     return LoopPipeliner(result.As<ForNode>(), analyzer_, takes_async_ && in_launch_).Run();
   }
 
-  bool takes_async_, in_launch_ = false;
+  bool takes_async_, takes_bulk_, in_launch_ = false;
 };
-
-bool HasPipelinedLoop(const PrimFunc& function) {
-  struct Finder : StmtVisitor {
-    using StmtVisitor::VisitNode;
-    void VisitNode(const ForNode* node) override {
-      found |= IsPipelined(node);
-      VisitChildren(node);
-    }
-    bool found = false;
-  } finder;
-  finder.Visit(function->body);
-  return finder.found;
-}
 
 }  // namespace
 
@@ -592,10 +537,10 @@ bool IsPipelined(const ForNode* loop) {
 }
 
 PrimFunc PipelineLoops(const PrimFunc& function) {
-  if (!HasPipelinedLoop(function)) return function;
+  if (!HasLoop(function->body, IsPipelined)) return function;
   // What one iteration alone needs is allocated in the loop then, and can have versions.
   PrimFunc placed = PlaceAllocations(InitializeEmptyReductions(function, true));
-  return Pipeliner(TakesAsyncCopies(function)).MutateFunction(placed);
+  return Pipeliner(TakesAsyncCopies(function), TakesBulkCopies(function)).MutateFunction(placed);
 }
 
 }  // namespace tern::tir

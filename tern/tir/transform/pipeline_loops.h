@@ -12,6 +12,10 @@ namespace pipeline {
 inline constexpr const char* kStages = "pipeline_stages";  // [int]: a stage for each statement
 inline constexpr const char* kOrder = "pipeline_order";    // [int]: its place among those of a step
 inline constexpr const char* kAsync = "pipeline_async";    // [0]: copies of stage 0 may be late
+// [int, int]: copies are a warp's own role (split_roles.h), so many tiles ahead; and so many thread
+// blocks are launched, each of which computes one tile after another (0: one block for a tile).
+inline constexpr const char* kRoles = "pipeline_roles";
+inline constexpr int64_t kRolesFollow = -1;  // in the list of asynchronous stages of a schedule step
 inline constexpr const char* kDoubleBuffer = "double_buffer";  // true: the stages are 0, 1, 1, ...
 // Every stage is an iteration more that is under way, with its own versions of memory.
 inline constexpr int64_t kMaxStage = 63;
@@ -31,6 +35,9 @@ bool IsPipelined(const ForNode* loop);
 // read such copies are asynchronous, too: each ends with the next step, matrix_wait(1), so its
 // operands have a version more. Throws ValueError where the annotations
 // do not fit the loop, or two statements would run in an order that changes the result.
+//
+// Kernels of loops with roles get a second version, for aligned tensors, where the target has bulk
+// copies: there the loop stays as it is, with such copies, for split_roles.
 PrimFunc PipelineLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

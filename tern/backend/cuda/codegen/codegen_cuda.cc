@@ -247,10 +247,13 @@ std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   coarse_powers_.clear();
   if (reassociates_) coarse_powers_ = CoarsePowers(function);
   followed_ = FollowedMultiplications(function);
-  int64_t threads = codegen::BlockThreads(function);  // so that registers are found for all of them
-  std::string bounds = threads > 0 ? fmt::format("__launch_bounds__({}) ", threads) : "";
-  return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name,
-                     BeginKernel(function, "CUDA C++"));
+  threads_ = codegen::BlockThreads(function);  // so that registers are found for all of them
+  std::string params = BeginKernel(function, "CUDA C++") + TensorMapParams(function);
+  kernel().tensor_maps = tensor_maps_;
+  std::string bounds =
+      threads_ > 0 ? fmt::format("__launch_bounds__({}{}) ", threads_, sets_registers_ ? ", 1" : "")
+                   : "";
+  return fmt::format("extern \"C\" __global__ void {}{}({})", bounds, function->name, params);
 }
 
 std::string CodeGenCuda::PrintParam(const tir::Param& param) {
@@ -420,6 +423,7 @@ void CodeGenCuda::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kMatrixWait)
     return EmitHelper(MatrixWaitHelper(*ir::AsConstInt(node->args[0])));
   if (node->name == tir::intrinsic::kPrint) return EmitPrintf(node, "ll", "long long");
+  if (EmitBarrierCall(node)) return;
   if (node->name != tir::intrinsic::kAsyncCommit && node->name != tir::intrinsic::kAsyncWait)
     return CodeGenC::EmitCall(node);
   EmitHelper(node->name == tir::intrinsic::kAsyncCommit

@@ -80,6 +80,19 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   // A multiplication of a group of warps. What is done at once is waited for.
   void EmitGroupMultiply(const tir::BufferStoreNode* node, const ir::CallNode* call);
 
+  // ---- Copies of boxes, and barriers that they complete on (bulk_copies.cc)
+
+  runtime::TensorMapInfo MapOf(const ir::CallNode* node) const;
+  std::string TensorMapParams(const tir::PrimFunc& function);
+  std::string BarrierAddress(const ir::Expr& address);
+  void EmitBulkCopy(const tir::BufferStoreNode* node, const ir::CallNode* call);
+  bool EmitBarrierCall(const ir::CallNode* node);  // whether it is one
+
+  std::vector<runtime::TensorMapInfo> tensor_maps_;    // of the kernel being written
+  std::map<const ir::VarNode*, int64_t> kernel_args_;  // the tensors among its arguments
+  int64_t threads_ = 0;                                // of its blocks
+  bool sets_registers_ = false;                        // whether its warps trade registers
+
   codegen::MatrixOperands operands_;
   std::set<const ir::BufferNode*> group_operands_;         // of multiplications of groups of warps
   std::map<const ir::CallNode*, ir::Expr> coarse_powers_;  // for which few digits are enough

@@ -13,6 +13,7 @@
 #include "tern/runtime/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
@@ -96,7 +97,8 @@ void RegisterCodegen() {
   RegisterCublasLt();
   tir::KeepIntrinsics(
       "cuda",
-      {tir::intrinsic::kWarpMatrixMultiplyGroup, tir::intrinsic::kWarpMatrixMultiplyGroupAsync},
+      {tir::intrinsic::kWarpMatrixMultiplyGroup, tir::intrinsic::kWarpMatrixMultiplyGroupAsync,
+       tir::intrinsic::kThreadRegisters},
       [](DataType) { return HasWarpGroups(target::CurrentTarget()); });
   RegisterWarpGroups(HasWarpGroups);
   ffi::RegisterGlobal("target.build.cuda", ffi::Function::FromTyped("target.build.cuda", Build));

@@ -9,6 +9,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/vector_move.h"
+#include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 
@@ -61,6 +62,7 @@ void CodeGenCuda::EmitVectorStore(const tir::BufferStoreNode* node) {
   const auto* call = node->value.As<ir::CallNode>();
   TERN_ICHECK(call) << "a vector is computed, not moved";
   if (tir::IsWarpGroupOperation(call)) return EmitGroupMultiply(node, call);
+  if (tir::IsBulkCopy(node->value)) return EmitBulkCopy(node, call);
   Helper helper;
   std::string args = AddressOf(node->buffer, node->indices[0]);
   if (call->name == kAsyncCopy) {

@@ -72,6 +72,16 @@ struct LaunchConfig {
   unsigned num_attributes;
 };
 
+// What a kernel gets that copies boxes of a tensor.
+struct alignas(64) TensorMap {
+  uint64_t words[16];
+};
+// Elements of so many bits; 16-byte pieces of rows of so many bytes permuted; bytes that L2 reads
+// at once.
+enum TensorMapType : int { kMap8 = 0, kMap16 = 1, kMap32 = 2, kMap64 = 4 };
+enum TensorMapSwizzle : int { kNoSwizzle = 0, kSwizzle32 = 1, kSwizzle64 = 2, kSwizzle128 = 3 };
+inline constexpr int kPromote256 = 3;
+
 // X(name, symbol, parameters...): every function returns a Result.
 #define TERN_CUDA_FUNCTIONS(X)                                                                  \
   X(Init, "cuInit", unsigned)                                                                   \
@@ -120,6 +130,8 @@ struct LaunchConfig {
   X(FuncLoad, "cuFuncLoad", Function)                                                       \
   X(FuncGetParamInfo, "cuFuncGetParamInfo", Function, size_t, size_t*, size_t*)             \
   X(LaunchKernelEx, "cuLaunchKernelEx", const LaunchConfig*, Function, void**, void**)      \
+  X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled", TensorMap*, int, uint32_t, void*,       \
+    const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, int) \
   X(StreamBeginCapture, "cuStreamBeginCapture_v2", Stream, int)                             \
   X(StreamEndCapture, "cuStreamEndCapture", Stream, Graph*)                                 \
   X(ThreadExchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", int*)                   \

@@ -53,10 +53,13 @@ void CheckArguments(Kernel& kernel, const TernLaunch& launch) {
   if (sizes.size() != static_cast<size_t>(launch.num_args))
     TERN_THROW(ValueError) << "the kernel takes " << sizes.size() << " arguments, "
                            << launch.num_args << " are given";
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] != launch.arg_sizes[i])
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    bool is_map = launch.arg_kinds[i] == kTernArgTensorMap;
+    uint64_t given = is_map ? sizeof(cu::TensorMap) : launch.arg_sizes[i];
+    if (sizes[i] != given)
       TERN_THROW(ValueError) << "argument " << i << " of the kernel has " << sizes[i] << " bytes, "
-                             << launch.arg_sizes[i] << " are given";
+                             << given << " are given";
+  }
   kernel.is_checked.store(true, std::memory_order_relaxed);
 }
 
@@ -282,9 +285,57 @@ void AllowDynamicShared(Kernel& kernel, uint64_t bytes) {
   kernel.dynamic_limit = wanted;
 }
 
+// The device's form of a description.
+cu::TensorMap Encode(const cu::Functions& cu, const TernTensorMap& map) {
+  if (!cu.TensorMapEncodeTiled)
+    TERN_THROW(RuntimeError) << "driver " << Driver::Get().version()
+                             << " makes no tensor maps; 12.0 and later do";
+  int bytes = map.dtype.bits / 8;
+  int type = bytes == 1   ? cu::kMap8
+             : bytes == 2 ? cu::kMap16
+             : bytes == 4 ? cu::kMap32
+                          : cu::kMap64;
+  int swizzle = map.swizzle == 128  ? cu::kSwizzle128
+                : map.swizzle == 64 ? cu::kSwizzle64
+                : map.swizzle == 32 ? cu::kSwizzle32
+                                    : cu::kNoSwizzle;
+  constexpr int kMostAxes = 5;
+  uint64_t shape[kMostAxes], strides[kMostAxes];
+  uint32_t box[kMostAxes], steps[kMostAxes];
+  for (int i = 0; i < map.ndim; ++i) {  // the innermost axis first; it has no stride
+    int from = map.ndim - 1 - i;
+    shape[i] = map.shape[from];
+    box[i] = map.box[from];
+    steps[i] = 1;
+    if (i > 0) strides[i - 1] = map.strides[from];
+  }
+  cu::TensorMap encoded;
+  cu::Result result = cu.TensorMapEncodeTiled(&encoded, type, static_cast<uint32_t>(map.ndim),
+                                              static_cast<char*>(map.memory) + map.offset, shape,
+                                              strides, box, steps, 0, swizzle, cu::kPromote256, 0);
+  Check(result, "cuTensorMapEncodeTiled");
+  return encoded;
+}
+
 // A launch that has flags.
 cu::Result LaunchWithAttributes(const cu::Functions& cu, const Kernel& kernel,
                                 const TernLaunch& launch) {
+  std::vector<cu::TensorMap> maps;
+  auto** given = const_cast<void**>(launch.args);
+  std::vector<void*> args(given, given + launch.num_args);
+  if (launch.flags & kTernLaunchTensorMaps) {
+    maps.reserve(args.size());
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (launch.arg_kinds[i] != kTernArgTensorMap) continue;
+      maps.push_back(Encode(cu, *static_cast<const TernTensorMap*>(args[i])));
+      args[i] = &maps.back();
+    }
+    if (launch.flags == kTernLaunchTensorMaps)
+      return cu.LaunchKernel(kernel.handle, launch.grid[0], launch.grid[1], launch.grid[2],
+                             launch.block[0], launch.block[1], launch.block[2],
+                             static_cast<unsigned>(launch.dynamic_shared_bytes),
+                             static_cast<cu::Stream>(launch.stream), args.data(), nullptr);
+  }
   if (!cu.LaunchKernelEx)
     TERN_THROW(RuntimeError) << "driver " << Driver::Get().version()
                              << " of cuda:" << kernel.device->number()
@@ -305,7 +356,7 @@ cu::Result LaunchWithAttributes(const cu::Functions& cu, const Kernel& kernel,
     attribute.id = cu::kLaunchProgrammaticSerialization;
     attribute.number = 1;
   }
-  return cu.LaunchKernelEx(&config, kernel.handle, const_cast<void**>(launch.args), nullptr);
+  return cu.LaunchKernelEx(&config, kernel.handle, args.data(), nullptr);
 }
 
 int Launch(void* raw, const TernLaunch* launch) {
@@ -339,7 +390,7 @@ const TernKernelLoader kKernelLoader = {
     .unload = Unload,
     .get_kernel = GetKernel,
     .launch = Launch,
-    .launch_flags = kTernLaunchClusters | kTernLaunchOverlap,
+    .launch_flags = kTernLaunchClusters | kTernLaunchTensorMaps | kTernLaunchOverlap,
     .prepare = Prepare,
 };
 

@@ -235,6 +235,7 @@ void RegisterWarpGroups(bool (*has_instructions)(const target::Target&)) {
                       "together (wgmma)",
        .attention = "warp_group_attention",
        .prefix = "wgmma",
+       .multiprocessors = 132,
        .fits = [has_instructions](const schedule::TargetInfo& target) {
          return target.target && has_instructions(target.target);
        }});

@@ -75,6 +75,7 @@ class AsmRewriter {
       for (std::string_view operand : Split(sections[i], ',')) AddOperand(Trim(operand), i == 1);
     std::string code = Unquote(sections[0]), text = "do { ";
     std::string_view body = Trim(code);
+    if (body.starts_with('{') && body.ends_with('}')) body = body.substr(1, body.size() - 2);
     for (std::string_view instruction : Split(body, ';'))
       if (!Trim(instruction).empty()) text += Instruction(Trim(instruction)) + "; ";
     return {text + "} while (0)", error_};
@@ -99,6 +100,10 @@ class AsmRewriter {
   }
 
   std::string Instruction(std::string_view text) {
+    if (constexpr std::string_view kPredicate = ".reg .pred "; text.starts_with(kPredicate)) {
+      predicates_.emplace(Trim(text.substr(kPredicate.size())));
+      return "bool " + *predicates_.rbegin() + " = false";
+    }
     size_t space = std::min(text.find_first_of(" \t\n"), text.size());
     std::string mnemonic(text.substr(0, space)), name = "__ptx_" + mnemonic;
     std::replace_if(name.begin(), name.end(), [](char c) { return c == '.' || c == ':'; }, '_');
@@ -108,12 +113,14 @@ class AsmRewriter {
     // Lists of registers are registers; an address in brackets is its register.
     std::erase_if(rest, [](char c) { return c == '{' || c == '}' || c == '[' || c == ']'; });
     for (std::string_view operand : Split(rest, ','))
-      if (!Trim(operand).empty()) args += (args.empty() ? "" : ", ") + Operand(Trim(operand));
+      if (!Trim(operand).empty() && Trim(operand) != "_")
+        args += (args.empty() ? "" : ", ") + Operand(Trim(operand));
     return name + "(" + args + ")";
   }
 
-  // A register, one with a distance, or a number.
+  // A register, one with a distance, a predicate, or a number.
   std::string Operand(std::string_view text) {
+    if (predicates_.contains(std::string(text))) return std::string(text);
     size_t plus = text.find('+');
     if (plus != std::string_view::npos)
       return "(" + Operand(Trim(text.substr(0, plus))) + " + " +
@@ -134,6 +141,7 @@ class AsmRewriter {
 
   const std::set<std::string>& instructions_;
   std::vector<std::string> operands_;
+  std::set<std::string> predicates_;
   std::string error_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "tern/backend/cuda/test/driver_state.h"
 #include "tern/backend/cuda/test/ptx_text.h"
+#include "tern/runtime/test_standin/tensor_map.h"
 
 using namespace tern::backend::cuda;
 using namespace tern::backend::cuda::standin;
@@ -59,13 +60,19 @@ int CheckSizes(const Function& function, const Index& grid, const Index& block, 
   return 0;
 }
 
+// An argument is a row of these: as aligned as any parameter.
+struct alignas(64) ArgumentPart {
+  char bytes[64];
+};
+using Arguments = std::vector<std::vector<ArgumentPart>>;
+
 // Each argument as the kernel's signature has it; the caller's may go away.
-std::shared_ptr<std::vector<std::vector<char>>> CopyArguments(const tern_standin::Kernel& kernel,
-                                                              void** args) {
-  auto copies = std::make_shared<std::vector<std::vector<char>>>();
+std::shared_ptr<Arguments> CopyArguments(const tern_standin::Kernel& kernel, void** args) {
+  auto copies = std::make_shared<Arguments>();
   for (int i = 0; i < kernel.num_params; ++i) {
-    const auto* start = static_cast<const char*>(args[i]);
-    copies->emplace_back(start, start + kernel.params[i].size);
+    size_t size = kernel.params[i].size;
+    copies->emplace_back((size + sizeof(ArgumentPart) - 1) / sizeof(ArgumentPart));
+    std::memcpy(copies->back().data(), args[i], size);
   }
   return copies;
 }
@@ -88,7 +95,7 @@ int CodeOf(Fault fault) {
 }
 
 KernelError Execute(Driver& driver, Function* function, const Index& grid, const Index& block,
-                    unsigned shared, std::vector<std::vector<char>>& copies) {
+                    unsigned shared, Arguments& copies) {
   if (!driver.functions.contains(function))
     return {kErrorLaunchFailed, "the kernel's module was unloaded"};
   std::vector<void*> pointers;
@@ -286,5 +293,43 @@ TERN_STANDIN_API cuLaunchKernelEx(const cu::LaunchConfig* config, cu::Function h
     for (unsigned i = 0; i < config->num_attributes; ++i)
       if (int code = CheckAttribute(*config, config->attributes[i])) return code;
     return Launch(driver, context, handle, *config, args, extra);
+  });
+}
+
+// The rules of the driver API's documentation, as far as copies of tiles need them.
+TERN_STANDIN_API cuTensorMapEncodeTiled(cu::TensorMap* out, int type, uint32_t axes, void* memory,
+                                        const uint64_t* shape, const uint64_t* strides,
+                                        const uint32_t* box, const uint32_t* steps, int interleave,
+                                        int swizzle, int promotion, int fill) {
+  return Call("cuTensorMapEncodeTiled", kInit, [&](Driver&, Context*) {
+    tern::standin::TensorMap map;
+    static_assert(sizeof map <= sizeof *out);
+    map.magic = tern::standin::TensorMap::kMagic;
+    map.memory = static_cast<const char*>(memory);
+    map.element_bytes = type == cu::kMap8 ? 1 : type == cu::kMap16 ? 2 : type == cu::kMap32 ? 4 : 8;
+    map.swizzle = static_cast<uint8_t>(swizzle ? 16 << swizzle : 0);
+    if (axes < 1 || axes > tern::standin::TensorMap::kMostAxes || interleave || promotion > 3 ||
+        fill || swizzle > 3)
+      return Refuse(kErrorInvalidValue, "a tensor map of these axes or options");
+    map.axes = static_cast<uint8_t>(axes);
+    if (reinterpret_cast<uintptr_t>(memory) % 16)
+      return Refuse(kErrorInvalidValue, "the tensor's address is no multiple of 16");
+    for (uint32_t i = 0; i < axes; ++i) {
+      if (shape[i] == 0 || shape[i] > uint64_t{1} << 32 || box[i] == 0 || box[i] > 256 ||
+          steps[i] != 1)
+        return Refuse(kErrorInvalidValue, "a size of the tensor or of its box");
+      map.shape[i] = shape[i];
+      map.box[i] = static_cast<uint16_t>(box[i]);
+      if (i + 1 == axes) continue;
+      if (strides[i] % 16 || strides[i] >= uint64_t{1} << 40)
+        return Refuse(kErrorInvalidValue, "a stride is no multiple of 16 bytes");
+      map.strides[i] = strides[i];
+    }
+    uint32_t row = box[0] * map.element_bytes;
+    if (row % 16 || (map.swizzle && row > map.swizzle))
+      return Refuse(kErrorInvalidValue, "rows of the box have " + std::to_string(row) + " bytes");
+    std::memset(out, 0, sizeof *out);
+    std::memcpy(out, &map, sizeof map);
+    return 0;
   });
 }

@@ -44,15 +44,18 @@ const std::string& Headers() {
                                   ReadAll(HeaderPath("runtime/test_standin/access_hooks.h")) +
                                   ReadAll(HeaderPath("backend/cuda/test/cuda_language.h")) +
                                   ReadAll(HeaderPath("backend/cuda/test/ptx.h")) +
-                                  ReadAll(HeaderPath("backend/cuda/test/wgmma.h"));
+                                  ReadAll(HeaderPath("backend/cuda/test/wgmma.h")) +
+                                  ReadAll(HeaderPath("backend/cuda/test/bulk.h"));
   return text;
 }
 
-// The functions of ptx.h and wgmma.h; those that macros make are named by their instances.
+// The functions of ptx.h and what is part of it; those that macros make are named by their
+// instances.
 std::set<std::string> Instructions() {
   std::set<std::string> names;
   const std::string text = ReadAll(HeaderPath("backend/cuda/test/ptx.h")) +
-                           ReadAll(HeaderPath("backend/cuda/test/wgmma.h"));
+                           ReadAll(HeaderPath("backend/cuda/test/wgmma.h")) +
+                           ReadAll(HeaderPath("backend/cuda/test/bulk.h"));
   static const std::regex plain("__ptx_[a-z0-9_]+"), matrix("TERN_LDMATRIX\\((_[a-z0-9_]+)"),
       mma("TERN_MMA\\(([a-z0-9_]+)"), wgmma("TERN_WGMMAS\\((k[0-9]+), ([a-z0-9_]+), [0-9]");
   auto all = [&](const std::regex& pattern, const auto& add) {
@@ -121,7 +124,7 @@ std::string CompileCommand(const Options& options, const std::string& directory)
                      " -x c++ -O1 -fPIC -shared -nostdinc -nostdinc++ -nodefaultlibs "
                      "-fsanitize=thread,alignment -fno-sanitize-recover=alignment "
                      "-fvisibility=hidden -fno-exceptions -fno-rtti "
-                     "-fno-strict-aliasing -fwrapv -w -I" TERN_STANDIN_ROOT
+                     "-fno-strict-aliasing -fwrapv -w -Wno-psabi -I" TERN_STANDIN_ROOT
                      " -include tern/backend/cuda/test/ptx.h -ffp-contract=") +
          (options.fuses ? "fast" : "off") + " -D__CUDA_ARCH__=" + ArchitectureMacro(options.arch) +
          " -DTERN_STANDIN_SM_90A=" + (options.arch.ends_with("_90a") ? "1" : "0") +

@@ -192,9 +192,24 @@ TEST_F(CudaTest, FlagsOfLaunches) {
   FailNext("cuLaunchKernelEx");
   EXPECT_EQ(ErrorOf([&] { loader.Launch(kernel, launch); }),
             "cuLaunchKernelEx failed: CUDA_ERROR_UNKNOWN (999: cuLaunchKernelEx: told to fail)");
+  const uint64_t shape[] = {2, 4}, strides[] = {36, 4};
+  const uint32_t box[] = {2, 4};
+  TernTensorMap map{.memory = from,
+                    .offset = 0,
+                    .dtype = DataType::Float(32).raw(),
+                    .ndim = 2,
+                    .swizzle = 0,
+                    .shape = shape,
+                    .strides = strides,
+                    .box = box};
+  const uint8_t map_kinds[] = {kTernArgTensorMap, kTernArgMemory, kTernArgMemory, kTernArgNumber,
+                               kTernArgNumber};
+  args[0] = &map;
+  launch.arg_kinds = map_kinds;
   launch.flags = kTernLaunchOverlap | kTernLaunchTensorMaps;
   EXPECT_EQ(ErrorOf([&] { loader.Launch(kernel, launch); }),
-            "the cuda runtime has no tensor maps as arguments");
+            "cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE (1: cuTensorMapEncodeTiled: a "
+            "stride is no multiple of 16 bytes)");
   loader.Unload(program);
 }
 

@@ -269,5 +269,7 @@ TERN_MMA(f32_f16_f16_f32, tern_standin::FromF16)
 TERN_MMA(f32_bf16_bf16_f32, tern_standin::FromBf16)
 
 #include "tern/backend/cuda/test/wgmma.h"
+// Behind it.
+#include "tern/backend/cuda/test/bulk.h"
 
 #endif  // TERN_BACKEND_CUDA_TEST_PTX_H_

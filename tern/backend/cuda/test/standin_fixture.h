@@ -92,10 +92,13 @@ inline Compiled CompileCuda(const std::string& source,
   return compiled;
 }
 
-// Runs kernel k(float* a) of one thread block, `a` of 256 bytes. The first number that it writes;
-// what the driver says goes to `error`.
+// Makes a map of memory.
+using MapMaker = cu::Result (*)(cu::DevicePointer memory, cu::TensorMap* map);
+
+// Runs kernel k(float* a) of one thread block, `a` of 256 bytes; with a map of it, k(a, map). The
+// first number that it writes; what the driver says goes to `error`.
 inline float RunKernel(const std::string& source, const char* arch, unsigned threads,
-                       std::string* error) {
+                       std::string* error, MapMaker make_map = nullptr) {
   const cu::Functions& driver = StandinDriver();
   cu::Context context = nullptr;
   cu::Module module = nullptr;
@@ -109,7 +112,9 @@ inline float RunKernel(const std::string& source, const char* arch, unsigned thr
   driver.ModuleLoadData(&module, compiled.code.data());
   driver.ModuleGetFunction(&function, module, "k");
   driver.MemAlloc(&memory, 256);
-  void* args[] = {&memory};
+  cu::TensorMap map;
+  if (make_map) make_map(memory, &map);
+  void* args[] = {&memory, &map};
   cu::Result result =
       driver.LaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, nullptr, args, nullptr);
   if (result == 0) result = driver.StreamSynchronize(nullptr);
@@ -125,9 +130,9 @@ inline float RunKernel(const std::string& source, const char* arch, unsigned thr
 
 // For a death test, as a kernel that fails ends its context: prints what the driver says.
 [[noreturn]] inline void RunKernelAlone(const std::string& source, const char* arch,
-                                        unsigned threads) {
+                                        unsigned threads, MapMaker make_map = nullptr) {
   std::string error;
-  RunKernel(source, arch, threads, &error);
+  RunKernel(source, arch, threads, &error, make_map);
   std::fputs(error.c_str(), stderr);
   std::_Exit(error.empty() ? 0 : 1);
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TERN_TIR_TRANSFORM_SPLIT_ROLES_H_
+#define TERN_TIR_TRANSFORM_SPLIT_ROLES_H_
+
+#include "tern/tir/function.h"
+
+namespace tern::tir {
+
+// Warp specialization of kernels that have a loop with roles and bulk copies (pipeline_loops.h).
+// One thread of a group of warps of its own starts the copies, as far ahead as there are tiles in
+// shared memory; the others multiply. Barrier objects say which tiles are full and which are empty.
+//
+// Before:  for b in 0..n bind(blockIdx.x) { for threads {
+//            acc = 0
+//            for k in 0..m attrs {pipeline_roles = [4, 132]} {
+//              if first thread { S[..] = bulk_copy(..) }   barrier("shared")
+//              acc = acc + S * ..                          barrier("shared")
+//            }
+//            C = acc } }
+// After:   for b in 0..132 bind(blockIdx.x) { for threads, and a group more {
+//            if first thread { barrier_init(full[..], 1)   barrier_init(empty[..], warps) }
+//            barrier("shared")
+//            if thread < consumers {
+//              for t in tiles of this block {
+//                acc = 0
+//                for k in 0..m {                           # s = (t * m + k) % 4
+//                  barrier_wait(full[s], phase of s)
+//                  acc = acc + S[s] * ..                   # late: ends with the next step
+//                  matrix_wait(1)   barrier_arrive(empty[the s before])
+//                }
+//                matrix_wait(0)   barrier_arrive(empty[the last s])
+//                C = acc
+//              }
+//            } else if first thread of the group {
+//              for t, for k {
+//                barrier_wait(empty[s], the phase before)
+//                barrier_expect(full[s], bytes)   S[s][..] = bulk_copy(.., full[s])
+//            } } } }
+//
+// So the copies of a tile run beside the stores of the one before it. Every wait has its arrivals,
+// as both loops run the same steps: full is completed by the copies of a step, empty by the
+// consumer's warps once for each. Throws ValueError where threads of the block meet elsewhere in
+// the kernel, or share other memory: a barrier of all would wait for the role that is not there.
+PrimFunc SplitRoles(const PrimFunc& function);
+
+}  // namespace tern::tir
+
+#endif  // TERN_TIR_TRANSFORM_SPLIT_ROLES_H_
