@@ -346,8 +346,8 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
   if (DependsOnLane(node->condition)) {
-    Stmt masked = masks_ ? VectorizeMasked(node) : Stmt();
-    return masked ? masked : VectorizeWhereUniform(node);
+    Stmt some = masks_ ? VectorizeMasked(node) : VectorizeSelected(node);
+    return some ? some : VectorizeWhereUniform(node);
   }
   if (!MayEvaluate(node->condition)) return {};
   Stmt then_case = VectorizeOrSerialize(node->then_case);
@@ -463,6 +463,32 @@ Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
                   [&](const Expr& e) { has_full |= masks_->count(e.As<VarNode>()) > 0; });
   Stmt full = has_full && all.get() ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
   return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
+}
+
+Stmt LaneVectorizer::VectorizeSelected(const IfThenElseNode* node) {
+  if (node->else_case || mask_.get()) return {};
+  const auto* seq = node->then_case.As<SeqNode>();
+  std::vector<Stmt> stores = seq ? seq->stmts : std::vector<Stmt>{node->then_case};
+  Expr condition = Widen(node->condition);
+  if (!condition) return {};
+  Var take("take", condition.dtype(), node->condition.span());
+  for (Stmt& stmt : stores) {
+    const auto* store = stmt.As<BufferStoreNode>();
+    if (!store || store->buffer->scope != StorageScope::kLocal ||
+        faults_.MayFault(ir::BufferLoadNode::Make(store->buffer, store->indices)) ||
+        faults_.MayFault(store->value, node->condition))
+      return {};
+    auto [buffer, indices] = VectorizePlace(store->buffer, store->indices);
+    Expr value = Widen(store->value);
+    if (indices.empty() || indices.back().dtype().is_scalar() || !value) return {};
+    Expr before = IfTaken(ir::BufferLoadNode::Make(buffer, indices, store->span));
+    Expr either = before ? IfTaken(ir::SelectNode::Make(take, value, before)) : Expr();
+    if (!either) return {};
+    stmt = BufferStoreNode::Make(buffer, indices, either, store->span);
+  }
+  any_vector_ = true;
+  return LetStmtNode::Make(take, condition, SeqNode::Make(std::move(stores), node->span),
+                           node->span);
 }
 
 Stmt LaneVectorizer::VectorizeWhereUniform(const IfThenElseNode* node) {

@@ -83,6 +83,9 @@ class LaneVectorizer {
   // A vector form under a condition that differs between lanes: those where it does not hold are
   // masked. Null where there is none.
   Stmt VectorizeMasked(const IfThenElseNode* node);
+  // The same by selects, where all that is stored is the thread's own memory: other lanes store
+  // what is there.
+  Stmt VectorizeSelected(const IfThenElseNode* node);
   // Whether no lane of a condition holds unless the first one does: the tail of a loop.
   bool HoldsForFirstLanes(const Expr& condition);
   // The condition in one lane.
