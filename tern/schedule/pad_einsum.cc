@@ -247,9 +247,18 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     }
     row.push_back(main);
     row.insert(row.end(), after.begin(), after.end());
-    std::vector<Buffer> buffers;
-    for (const Padded& pad : pads) buffers.push_back(pad.padded);
+    // A result is beside the one without padding, so that what reads that one may read it.
+    std::vector<Buffer> buffers, beside;
+    for (const Padded& pad : pads) {
+      bool result = pad.whole.same(update->store->buffer);
+      (result && AllocationOf(function_->body, pad.whole) ? beside : buffers).push_back(pad.padded);
+    }
+    Buffer result = update->store->buffer;
     SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), buffers));
+    for (const Buffer& padded : beside) {
+      const AllocateNode* whole = AllocationOf(function_->body, result);
+      ReplaceStmt(whole, AllocateNode::Make(result, AllocateNode::Make(padded, whole->body)));
+    }
     return {};
   });
 }
