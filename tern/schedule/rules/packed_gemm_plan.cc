@@ -117,8 +117,8 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
   bool pads = gemm.dynamic_n || gemm.n != n;
   bool masks = target.masked_vectors &&
                (gemm.m <= tile.m || (!many_uses && !gemm.dynamic_n && !gemm.dynamic_m));
-  bool must_pack = problem.b_layout == LayoutOfB::kGathered || gemm.b.k_contiguous() ||
-                   (pads && !masks);
+  bool must_pack =
+      problem.b_layout == LayoutOfB::kGathered || gemm.b.k_contiguous() || (pads && !masks);
   bool packs = must_pack || (many_uses && !in_l1);
   plan.pack_b = want.Or(&P::pack_b, problem.constant_b ? kPrepacked : packs ? kPacked : kInPlace);
   bool streams = plan.pack_b == kPrepacked && problem.b_bytes() > target.l2_bytes &&

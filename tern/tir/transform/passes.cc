@@ -44,6 +44,7 @@
 #include "tern/tir/transform/simplify.h"
 #include "tern/tir/transform/split_host_device.h"
 #include "tern/tir/transform/split_preparation.h"
+#include "tern/tir/transform/trim_loops.h"
 #include "tern/tir/transform/unroll_loops.h"
 #include "tern/tir/transform/vectorize_accesses.h"
 #include "tern/tir/transform/vectorize_loops.h"
@@ -140,6 +141,7 @@ void RegisterPasses() {
       {"split_host_device", "outline thread loops as device kernels", SplitHostDevice});
   ir::RegisterPass(
       {"split_preparation", "outline what depends on constants only", SplitPreparation});
+  per_function("trim_loops", "end loops over masked tiles where nothing is left", TrimLoops);
   ir::RegisterPass({"unroll_loops",
                     "unroll loops marked unrolled",
                     [](const ir::IRModule& module, const ir::PassValues& values) {
