@@ -53,6 +53,14 @@ Expr DynamicSteps(const BlockInfo& block) {
   return DynamicSize(block, [&](size_t a) { return block.axes[a].kind == IterKind::kReduce; });
 }
 
+// Versions of products are many kernels to compile each, and their time is that of the products.
+bool HasProducts(const PrimFunc& function) {
+  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  return std::any_of(blocks.begin(), blocks.end(), [](const BlockInfo& block) {
+    return block.kind == BlockKind::kMatmul || block.kind == BlockKind::kConvolution;
+  });
+}
+
 // Of all blocks that are no part of a row chain; none where one is not known before the loops.
 std::vector<Expr> DynamicSizes(const PrimFunc& function, Expr (*size)(const BlockInfo&)) {
   std::vector<BlockInfo> blocks = DescribeBlocks(function);
@@ -89,7 +97,9 @@ Expr AreFew(const std::vector<Expr>& sizes, int64_t limit) {
 std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory()) return {};
   std::vector<GemmVersion> versions;
-  if (std::vector<Expr> steps = DynamicSizes(function, DynamicSteps); !steps.empty()) {
+  std::vector<Expr> steps;
+  if (!HasProducts(function)) steps = DynamicSizes(function, DynamicSteps);
+  if (!steps.empty()) {
     versions.push_back({AreFew(steps, kFewSteps.limit), target});
     versions.back().target.likely_steps = kFewSteps.likely;
   }

@@ -13,7 +13,7 @@ namespace tern::schedule {
 //
 // All but the last one, the fewest results first. None where the results of all reductions are
 // static, or where their number is not known before the loops. The same for few steps, and for
-// short rows of softmax and norms, which have few threads each:
+// short rows of softmax and norms, which have few threads each, unless there are products too:
 //
 //   if m <= 512 { several rows of a thread block } else { one }
 std::vector<GemmVersion> FindReductionVersions(const tir::PrimFunc& function,
