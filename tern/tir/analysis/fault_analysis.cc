@@ -49,8 +49,7 @@ bool FaultAnalysis::IsInside(const Expr& index, const Expr& extent) const {
 }
 
 bool FaultAnalysis::IsSafeLoad(const ir::BufferLoadNode* load) const {
-  if (load->buffer->scope != StorageScope::kLocal && !inputs_.count(load->buffer.get()))
-    return false;
+  if (!inputs_.count(load->buffer.get())) return false;
   for (size_t d = 0; d < load->indices.size(); ++d)
     if (!IsInside(load->indices[d], load->buffer->shape[d])) return false;
   return true;

@@ -21,8 +21,7 @@ class FaultAnalysis {
   void BindLet(const Var& var, const Expr& value);
 
   // Whether evaluating `expr` could fault, where `evaluated` (may be null) was evaluated before it.
-  // A load does not where it stays inside of a parameter that the function only reads, or of memory
-  // that is the thread's own.
+  // A load does not where it stays inside of a parameter that the function only reads.
   bool MayFault(const Expr& expr, const Expr& evaluated = {}) const;
   // Whether a part of it could be beyond its type, where that is undefined.
   bool MayOverflow(const Expr& expr) const;
