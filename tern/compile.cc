@@ -132,6 +132,7 @@ const std::vector<PipelinePhase>& Pipeline() {
         {"canonicalize_loops"},
         {"hoist_invariants"},
         {"partition_loops"},
+        {"trim_loops"},
         {"simplify"},
         {"unroll_loops"},
         {"vectorize_accesses"},

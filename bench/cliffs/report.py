@@ -117,6 +117,9 @@ def print_folder(folder, files=()):
     for result in bad:
         text = workloads[result["name"]]["failed"] or result["reasons"].get("tern", "")
         print(f"  {result['name']} ({workloads[result['name']]['note']}): {result['status']}: {text[:200]}")
+    pairs = dynamic_pairs(results)
+    if pairs:
+        dynamic_beside_static(pairs)
     if not ratios:
         return 1 if bad else 0
     table = [name for name in ratios if name.startswith("table.")]
@@ -136,9 +139,6 @@ def print_folder(folder, files=()):
             summary(kind, [value for name, value in drawn.items() if name.endswith("." + kind)])
     summary("torch.compile", [value for value in (ratio(result, ["compiled"]) for result in results.values()) if value is not None])
     families(data, ratios)
-    pairs = dynamic_pairs(results)
-    if pairs:
-        dynamic_beside_static(pairs)
     print(f"\nthe worst {WORST}:")
     for name, value in sorted(ratios.items(), key=lambda item: item[1])[:WORST]:
         peer = best_peer(results[name])

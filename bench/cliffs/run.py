@@ -275,7 +275,8 @@ class Bench:
         if not result["error"] <= workload["tolerance"]:
             result["status"] = "wrong"
             result["reasons"]["tern"] = f"off by {result['error']:.3g} of the largest element; {workload['tolerance']:g} is allowed"
-        calls |= self.peers(workload, inputs, expected, result["reasons"])
+        if not options.alone:
+            calls |= self.peers(workload, inputs, expected, result["reasons"])
         del expected
         self.rounds(calls, result["times"])
         self.runtime.release(self.module, self.function)
@@ -397,6 +398,7 @@ def parse():
     parser.add_argument("--part", default="1/1", help="I/N: every N-th workload, from the I-th on")
     parser.add_argument("--limit", type=float, default=480, help="seconds, after which no workload is begun")
     parser.add_argument("--compiled", type=int, default=0, metavar="N", help="so many of the workloads, beside torch.compile too")
+    parser.add_argument("--alone", action="store_true", help="Tern without its peers, as a sweep needs")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="", help="workloads whose names have this in them")
     parser.add_argument("--results", default="", metavar="FILE", help="default: FOLDER/results.jsonl, with --compiled results.compiled.jsonl")

@@ -13,7 +13,13 @@ using namespace tern::tir;
 
 namespace {
 
-// The loads that a product is made of. Refuses what is no product of loads.
+bool IsZero(const Expr& expr) {
+  const auto* number = expr.As<ir::FloatImmNode>();
+  return number ? number->value == 0 : ir::IsConst(expr, 0);
+}
+
+// The loads that a product is made of; of a window that reaches beyond an image, each or 0. Refuses
+// what is no product of loads.
 void CollectFactors(const Expr& expr, std::vector<const ir::BufferLoadNode*>* loads) {
   if (const auto* product = expr.As<ir::MulNode>()) {
     CollectFactors(product->a, loads);
@@ -22,6 +28,9 @@ void CollectFactors(const Expr& expr, std::vector<const ir::BufferLoadNode*>* lo
     CollectFactors(cast->value, loads);
   } else if (const auto* load = expr.As<ir::BufferLoadNode>()) {
     loads->push_back(load);
+  } else if (const auto* select = expr.As<ir::SelectNode>();
+             select && IsZero(select->false_value)) {
+    CollectFactors(select->true_value, loads);
   } else {
     Refuse("what is summed is not a product of loads");
   }
@@ -63,8 +72,7 @@ bool HasZerosBeyond(const Stmt& body, const Padded& pad, const Extents& extents)
     const auto* store = block->body.As<BufferStoreNode>();
     if (!store || !store->buffer.same(pad.whole)) continue;
     const auto* select = store->value.As<ir::SelectNode>();
-    const auto* zero = select ? select->false_value.As<ir::FloatImmNode>() : nullptr;
-    if (!select || !(zero ? zero->value == 0 : ir::IsConst(select->false_value, 0))) return false;
+    if (!select || !IsZero(select->false_value)) return false;
     std::vector<Expr> inside = Conjuncts(select->condition);
     for (size_t d = 0; d < pad.indices.size(); ++d) {
       auto it = extents.find(pad.indices[d].As<VarNode>());
@@ -203,6 +211,10 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
   for (int64_t factor : factors) args.push_back(std::to_string(factor));
   Do("pad_einsum", args, [&]() -> Names {
     const BlockNode* block = FindBlock(block_name);
+    if (Stmt body = block->body; body.As<LetStmtNode>() && PlainStore(&body)) {
+      ReplaceStmt(block, block->With(block->init, body));
+      block = FindBlock(block_name);
+    }
     Nest nest = NestOf(tree(), block);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     bool plain = update && update->lets.empty() && block->init.get();
@@ -247,9 +259,18 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     }
     row.push_back(main);
     row.insert(row.end(), after.begin(), after.end());
-    std::vector<Buffer> buffers;
-    for (const Padded& pad : pads) buffers.push_back(pad.padded);
+    // A result is beside the one without padding, so that what reads that one may read it.
+    std::vector<Buffer> buffers, beside;
+    for (const Padded& pad : pads) {
+      bool result = pad.whole.same(update->store->buffer);
+      (result && AllocationOf(function_->body, pad.whole) ? beside : buffers).push_back(pad.padded);
+    }
+    Buffer result = update->store->buffer;
     SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), buffers));
+    for (const Buffer& padded : beside) {
+      const AllocateNode* whole = AllocationOf(function_->body, result);
+      ReplaceStmt(whole, AllocateNode::Make(result, AllocateNode::Make(padded, whole->body)));
+    }
     return {};
   });
 }

@@ -202,6 +202,7 @@ int64_t PartsFor(const Reduction& reduction, int64_t blocks, int64_t threads, in
   if (!reduction.results.is_known() && target.likely_results == 0) return 1;
   Size steps = reduction.steps();
   int64_t wanted = target.busy_blocks * kResidentThreads / threads / std::max<int64_t>(blocks, 1);
+  if (!steps.is_known()) steps.number = target.likely_steps;
   int64_t most =
       steps.is_known() ? steps.number / (sharing * reduction.lanes * kLeastLoads) : kDynamicParts;
   int64_t parts = std::min({wanted, most, kMostParts});
@@ -361,7 +362,7 @@ void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetI
   int64_t lanes = reduction.lanes, most = std::min(kBlockThreads, target.max_threads);
   int64_t warp = std::max<int64_t>(target.warp_size, 32);
   int64_t loads = (inner.number + lanes - 1) / lanes;
-  int64_t x = !inner.is_known() ? most
+  int64_t x = !inner.is_known() ? (target.likely_steps ? std::min(warp, most) : most)
               : loads <= warp   ? PowerFor(loads, std::min(warp, most))
                                 : ThreadsForRow(inner.number, lanes, target);
   int64_t y = reduction.outer.empty() ? 1

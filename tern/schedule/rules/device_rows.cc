@@ -127,7 +127,8 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
 //     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
 //   }
 //
-// Rows of up to 1024 elements are several of a thread block, along threadIdx.y, each of a warp.
+// Rows of up to 1024 elements are several of a thread block, along threadIdx.y, each of a warp; of a
+// dynamic length up to 512, in a version of its own (reduction_versions.h).
 // Declines: floats without `reassociate`, results that do not fit in shared memory.
 
 // What a thread loads at once where rows are few, on average of vectors and single elements; half
@@ -242,9 +243,10 @@ void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
   RequireReassociate(*schedule);
   int64_t length = RowLength(block), warp = std::max<int64_t>(target.warp_size, 32);
-  if (length > 0 && length <= kShortRow && block.rows.size() + 1 == block.axes.size()) {
-    int64_t threads = PowerFor(length, warp), rows = RowsOfBlock(block, threads, target);
-    bool is_full = length <= kWarpRow || IsFull(block, threads, target);
+  int64_t likely = length > 0 ? length : target.likely_steps;
+  if (likely > 0 && likely <= kShortRow && block.rows.size() + 1 == block.axes.size()) {
+    int64_t threads = PowerFor(likely, warp), rows = RowsOfBlock(block, threads, target);
+    bool is_full = likely <= kWarpRow || IsFull(block, threads, target);
     if (rows > 1 && is_full &&
         Try(schedule, [&](Schedule* attempt) { ShareRows(attempt, block, target, threads, rows); }))
       return;

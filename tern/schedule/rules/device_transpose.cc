@@ -36,26 +36,30 @@ std::optional<Transposition> FindTransposition(const BlockInfo& block) {
 }
 
 // Tiles become thread blocks: one axis of them where all extents are static, else the last loops
-// are blockIdx.x and .y, and the others blockIdx.z, which tells what a tile has. The innermost
-// loop.
+// are blockIdx.x and .y, which tells what a tile has. Others are blockIdx.x instead, the only one
+// that may have any number of blocks, and the last loops .y and .z. The innermost loop.
 std::string BindTiles(Schedule* schedule, const BlockInfo& block, Schedule::Names loops) {
   bool is_static = std::all_of(block.axes.begin(), block.axes.end(),
                                [](const BlockAxis& axis) { return ConstExtent(axis) > 0; });
   std::string inner;
-  for (const char* axis : {kBlockX, "blockIdx.y", "blockIdx.z"}) {
-    if (loops.empty()) break;
-    bool rest = is_static || axis == std::string("blockIdx.z");
-    std::string loop = rest ? FuseLoops(schedule, block.name, loops) : loops.back();
-    rest ? loops.clear() : loops.pop_back();
+  auto bind = [&](const std::string& loop, const std::string& axis) {
     schedule->Bind(LoopOf(block.name, loop), axis);
     if (inner.empty()) inner = loop;
+  };
+  Schedule::Names axes = {kBlockX, "blockIdx.y"};
+  if (loops.size() > axes.size()) axes = {"blockIdx.y", "blockIdx.z"};
+  for (const std::string& axis : axes) {
+    if (is_static || loops.empty()) break;
+    bind(loops.back(), axis);
+    loops.pop_back();
   }
+  if (!loops.empty()) bind(FuseLoops(schedule, block.name, loops), kBlockX);
   return inner;
 }
 
 // shared_memory_transpose: injective blocks that read across the contiguous axis of the result.
 //
-//   for tile of 64 x 64 bind(blockIdx.x) {         # .x, .y and .z where extents are dynamic
+//   for tile of 64 x 64 bind(blockIdx.x) {         # .y, .z and .x where extents are dynamic
 //     for threads { X_shared[r, c] = X[...] }     # coalesced along the axis that is read
 //     for threads { Y[...] = X_shared[c, r] }     # coalesced along the axis that is written
 //   }

@@ -15,8 +15,10 @@
 // are fused first. Of others the outer ones become rows, whose results are reduced last. Without
 // rows, a reduction of 2 * 16384 elements or more, or of any number, is done in parts:
 //
-//   for p in parts, parallel { rows[p, 4, lanes] = init   for q in 16384 / 4 / lanes { rows[p] op=
-//   X } } for p { acc[4, lanes] op= rows[p] };  S = reduction of it, and of the tail, as above
+//   for p in parts, parallel {
+//     acc[4, lanes] = init   for q in 16384 / 4 / lanes { acc op= X }   rows[p] = acc
+//   }
+//   for p { acc[4, lanes] op= rows[p] };  S = reduction of it, and of the tail, as above
 //
 // A contiguous axis shorter than two vectors beside reduced ones that are no neighbours is the
 // lanes of one accumulator, reduced last. Declines where the reduced axis is not the contiguous
@@ -193,13 +195,17 @@ void VectorizeParts(Schedule* schedule, const std::string& part, int64_t lanes) 
   for (const std::string& block : {init, part}) schedule->Vectorize(LoopOf(block, split.inner));
 }
 
-// All that a block stores to is local.
-void MakeLocal(Schedule* schedule, const std::string& block) {
+// All that a block stores to.
+Names ResultsOf(const Schedule& schedule, const std::string& block) {
   Names results;
-  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(*schedule, block)).accesses)
+  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses)
     if (access.store && !Contains(results, access.buffer->name))
       results.push_back(access.buffer->name);
-  for (const std::string& result : results) schedule->SetScope(result, StorageScope::kLocal);
+  return results;
+}
+void MakeLocal(Schedule* schedule, const std::string& block) {
+  for (const std::string& result : ResultsOf(*schedule, block))
+    schedule->SetScope(result, StorageScope::kLocal);
 }
 
 // The block, whose steps may run in any order then. What argmin and argmax store under a condition
@@ -306,12 +312,24 @@ void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& st
                   {part, step});
   std::string rows =
       schedule->Rfactor(LoopOf(reduction.parts, part), FreshBlockName(*schedule, block + "_rows"));
-  schedule->TransformLayout(rows, IndexMap::Parse("(l, p) -> (p, l)"));
+  for (const std::string& result : ResultsOf(*schedule, rows))
+    schedule->TransformLayout(result, IndexMap::Parse("(l, p) -> (p, l)"));
   Lanes split = SplitLanes(schedule, rows, loops.parts, steps.lanes);
   Names order = {part, step}, vectors = {split.inner};
   if (!split.outer.empty()) vectors.insert(vectors.begin(), split.outer);
   order.insert(order.end(), vectors.begin(), vectors.end());
   schedule->Reorder(Around(rows, order));
+  // Accumulators are registers, stored at the end of a part.
+  Names copies;
+  for (const std::string& result : ResultsOf(*schedule, rows))
+    copies.insert(copies.begin(), schedule->CacheWrite(rows, result, StorageScope::kLocal));
+  for (const std::string& copy : copies) {
+    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
+    std::string around = nest.loops[0]->var.name(), lane = nest.loops[1]->var.name();
+    schedule->FuseSiblings(LoopOf(rows, part), LoopOf(copy, around));
+    schedule->Vectorize(LoopOf(copy, lane));
+    part = around;
+  }
   std::string init = schedule->DecomposeReduction(rows, LoopOf(rows, step));
   for (const std::string& name : {init, rows}) {
     if (!split.outer.empty()) schedule->Unroll(LoopOf(name, split.outer));

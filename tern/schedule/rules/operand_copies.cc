@@ -85,6 +85,9 @@ void CopyWithDimLast(Schedule* schedule, const std::string& block, const Buffer&
                      const TargetInfo& target) {
   std::string copy = schedule->CacheRead(block, buffer->name, StorageScope::kGlobal,
                                          FreshBlockName(*schedule, buffer->name + "_last"));
+  // Padding is a part of the copy.
+  if (!ProducerOf(*schedule, buffer).empty())
+    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(buffer->name); });
   std::string from, to;
   for (size_t d = 0; d < buffer->shape.size(); ++d) {
     std::string index = "d" + std::to_string(d);
@@ -104,25 +107,38 @@ void PutChannelsLast(Schedule* schedule, const std::string& name, const TargetIn
   struct Operand {
     Buffer buffer;
     size_t dim;
+    bool turns;
   };
-  std::vector<Operand> turned;
+  std::vector<Operand> operands;
   bool gathers_input = false;
+  int64_t most = 1;  // lanes of the narrower operand
   for (const BlockAccess& access : block.accesses) {
     if (access.store || access.buffer.same(block.accesses[0].buffer)) continue;
     std::optional<size_t> dim = DimOf(access, axis);
     int64_t lanes = target.vector_bytes / std::max(access.buffer->dtype.bytes(), 1);
-    if (!dim || lanes < 2 || ConstExtent(axis) == 0 || ConstExtent(axis) % lanes != 0) return;
-    if (IsLast(access, *dim)) continue;
+    if (!dim || lanes < 2 || ConstExtent(axis) == 0) return;
+    most = std::max(most, lanes);
     bool is_input = std::any_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& one) {
       return one.role == AxisRole::kPixel && UsesAxis(access, one);
     });
-    bool gathers =
-        is_input ? !IsMatrixOfPixels(block, access, lanes) : !HasOutputsLast(block, access, lanes);
+    bool gathers = !IsLast(access, *dim) && (is_input ? !IsMatrixOfPixels(block, access, lanes)
+                                                      : !HasOutputsLast(block, access, lanes));
     gathers_input |= is_input && gathers;
-    if (gathers) turned.push_back({access.buffer, *dim});
+    operands.push_back({access.buffer, *dim, gathers});
   }
   if (!gathers_input) return;
-  for (const auto& [buffer, dim] : turned) CopyWithDimLast(schedule, name, buffer, dim, target);
+  if (ConstExtent(axis) % most != 0) {
+    // Fewer would be mostly padding.
+    if (ConstExtent(axis) < most) return;
+    std::vector<int64_t> factors(block.axes.size(), 1);
+    factors[*channels] = most;
+    if (!Try(schedule, [&](Schedule* attempt) { attempt->PadEinsum(name, factors); })) return;
+    for (Operand& operand : operands)
+      operand.buffer =
+          FindAllocation(schedule->function()->body, operand.buffer->name + "_pad")->buffer;
+  }
+  for (const Operand& operand : operands)
+    if (operand.turns) CopyWithDimLast(schedule, name, operand.buffer, operand.dim, target);
 }
 
 void CopyOddRows(Schedule* schedule, const GemmOperand& operand, const TargetInfo& target) {

@@ -17,7 +17,8 @@ void CopyWithDimLast(Schedule* schedule, const std::string& block, const tir::Bu
                      size_t dim, const TargetInfo& target);
 
 // Convolutions whose channels are not contiguous (NCHW): the input and the weights are copied with
-// channels last. Nothing is done to others, nor where channels are no multiple of a vector.
+// channels last, and padded to a multiple of a vector. Nothing is done to others, nor to fewer
+// channels than a vector has.
 void PutChannelsLast(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
 // A padded operand whose rows start at odd elements of narrow types: it is copied as padded, where

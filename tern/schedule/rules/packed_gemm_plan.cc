@@ -111,12 +111,15 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
                    : problem.b_bytes() <= target.l1_bytes;
   // N that is not contiguous is no vectors; panels that many M tiles read are contiguous. The last
   // columns of whole tiles are masked, or packed with zeros behind them.
-  bool pads = gemm.dynamic_n || gemm.n != n;
-  bool must_pack = problem.b_layout == LayoutOfB::kGathered || gemm.b.k_contiguous() ||
-                   (pads && !(target.masked_vectors && gemm.m <= tile.m));
   bool pages = problem.b_layout == LayoutOfB::kAsIndexed && problem.b_bytes() > target.l2_bytes &&
                gemm.n * gemm.b.bytes() >= kPageBytes;
-  bool packs = must_pack || (m / tile.m >= (pages ? kPackUsesOfPages : kPackUses) && !in_l1);
+  bool many_uses = m / tile.m >= (pages ? kPackUsesOfPages : kPackUses);
+  bool pads = gemm.dynamic_n || gemm.n != n;
+  bool masks = target.masked_vectors &&
+               (gemm.m <= tile.m || (!many_uses && !gemm.dynamic_n && !gemm.dynamic_m));
+  bool must_pack =
+      problem.b_layout == LayoutOfB::kGathered || gemm.b.k_contiguous() || (pads && !masks);
+  bool packs = must_pack || (many_uses && !in_l1);
   plan.pack_b = want.Or(&P::pack_b, problem.constant_b ? kPrepacked : packs ? kPacked : kInPlace);
   bool streams = plan.pack_b == kPrepacked && problem.b_bytes() > target.l2_bytes &&
                  !gemm.dynamic_k && gemm.k % kPrepackedStreams == 0;

@@ -12,7 +12,10 @@ namespace tern::schedule {
 //   if n <= 16 { many parts } else if n <= 512 { some } ... else { none }
 //
 // All but the last one, the fewest results first. None where the results of all reductions are
-// static, or where their number is not known before the loops.
+// static, or where their number is not known before the loops. The same for few steps, and for
+// short rows of softmax and norms, which have few threads each, unless there are products too:
+//
+//   if m <= 512 { several rows of a thread block } else { one }
 std::vector<GemmVersion> FindReductionVersions(const tir::PrimFunc& function,
                                                const TargetInfo& target);
 

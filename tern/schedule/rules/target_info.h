@@ -34,6 +34,8 @@ struct TargetInfo {
   int64_t likely_m = 2048, likely_n = 2048, likely_k = 2048, likely_batch = 4;
   // The same of the results of a reduction; 0: enough to fill the device.
   int64_t likely_results = 0;
+  // And of its steps, or of the elements of a row of several blocks; 0: many.
+  int64_t likely_steps = 0;
 
   // Whether threads of blocks share memory there.
   bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }

@@ -9,6 +9,8 @@
 #include "tern/arith/fold.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/ir/mutator.h"
+#include "tern/ir/structural.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/transform/flatten_buffers.h"
 #include "tern/tir/visitor.h"
@@ -139,7 +141,8 @@ Expr LaneVectorizer::VectorizeNode(const VarNode* node) {
 template <ExprKind K>
 Expr LaneVectorizer::VectorizeNode(const ir::BinaryNode<K>* node) {
   // The right side may be meant for some lanes only.
-  if ((K == ExprKind::kAnd || K == ExprKind::kOr) && faults_.MayFault(node->b, node->a)) return {};
+  if ((K == ExprKind::kAnd || K == ExprKind::kOr) && faults_.MayFault(WithoutOwn(node->b), node->a))
+    return {};
   Expr a = Widen(node->a), b = Widen(node->b);
   if (!a || !b) return {};
   // A divisor of a lane that is masked may be anything.
@@ -346,8 +349,8 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
   if (DependsOnLane(node->condition)) {
-    Stmt masked = masks_ ? VectorizeMasked(node) : Stmt();
-    return masked ? masked : VectorizeWhereUniform(node);
+    Stmt some = masks_ ? VectorizeMasked(node) : VectorizeSelected(node);
+    return some ? some : VectorizeWhereUniform(node);
   }
   if (!MayEvaluate(node->condition)) return {};
   Stmt then_case = VectorizeOrSerialize(node->then_case);
@@ -463,6 +466,64 @@ Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
                   [&](const Expr& e) { has_full |= masks_->count(e.As<VarNode>()) > 0; });
   Stmt full = has_full && all.get() ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
   return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
+}
+
+bool LaneVectorizer::IsOwnPlace(const Buffer& buffer, const std::vector<Expr>& indices) const {
+  if (buffer->scope != StorageScope::kLocal) return false;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    arith::ConstBounds place = faults_.analyzer().Bounds(indices[d]);
+    std::optional<int64_t> extent = ir::AsConstInt(buffer->shape[d]);
+    if (!extent || place.lo < 0 || place.hi >= *extent) return false;
+  }
+  return true;
+}
+
+Expr LaneVectorizer::WithoutOwn(const Expr& expr) const {
+  struct Remover : ir::ExprMutator {
+    explicit Remover(const std::vector<Expr>& own) : own(own) {}
+    Expr Mutate(const Expr& expr) override {
+      for (const Expr& load : own)
+        if (ir::StructuralEqual(expr, load)) return ir::MakeConst(expr.dtype(), 0);
+      return ExprMutator::Mutate(expr);
+    }
+    const std::vector<Expr>& own;
+  };
+  return own_.empty() ? expr : Remover(own_).Mutate(expr);
+}
+
+Stmt LaneVectorizer::VectorizeSelected(const IfThenElseNode* node) {
+  if (node->else_case || mask_.get()) return {};
+  const auto* seq = node->then_case.As<SeqNode>();
+  std::vector<Stmt> stores = seq ? seq->stmts : std::vector<Stmt>{node->then_case};
+  std::vector<Expr> own;
+  for (const Stmt& stmt : stores) {
+    const auto* store = stmt.As<BufferStoreNode>();
+    if (!store || !IsOwnPlace(store->buffer, store->indices)) return {};
+    own.push_back(ir::BufferLoadNode::Make(store->buffer, store->indices));
+    bool compared = false;
+    ir::ForEachExpr(node->condition,
+                    [&](const Expr& e) { compared |= ir::StructuralEqual(e, own.back()); });
+    if (!compared) return {};
+  }
+  std::swap(own_, own);
+  Expr condition = Widen(node->condition);
+  std::swap(own_, own);
+  if (!condition) return {};
+  Var take("take", condition.dtype(), node->condition.span());
+  for (Stmt& stmt : stores) {
+    const auto* store = stmt.As<BufferStoreNode>();
+    if (faults_.MayFault(store->value, node->condition)) return {};
+    auto [buffer, indices] = VectorizePlace(store->buffer, store->indices);
+    Expr value = Widen(store->value);
+    if (indices.empty() || indices.back().dtype().is_scalar() || !value) return {};
+    Expr before = IfTaken(ir::BufferLoadNode::Make(buffer, indices, store->span));
+    Expr either = before ? IfTaken(ir::SelectNode::Make(take, value, before)) : Expr();
+    if (!either) return {};
+    stmt = BufferStoreNode::Make(buffer, indices, either, store->span);
+  }
+  any_vector_ = true;
+  return LetStmtNode::Make(take, condition, SeqNode::Make(std::move(stores), node->span),
+                           node->span);
 }
 
 Stmt LaneVectorizer::VectorizeWhereUniform(const IfThenElseNode* node) {

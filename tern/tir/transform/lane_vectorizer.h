@@ -83,6 +83,14 @@ class LaneVectorizer {
   // A vector form under a condition that differs between lanes: those where it does not hold are
   // masked. Null where there is none.
   Stmt VectorizeMasked(const IfThenElseNode* node);
+  // The same by selects, where all that is stored is the thread's own memory, and compared: other
+  // lanes store what is there.
+  Stmt VectorizeSelected(const IfThenElseNode* node);
+  // Whether a place is surely inside of the thread's own memory.
+  bool IsOwnPlace(const Buffer& buffer, const std::vector<Expr>& indices) const;
+  // An expression without the loads of `own_`, which cannot fault.
+  Expr WithoutOwn(const Expr& expr) const;
+  std::vector<Expr> own_;  // what the branch in question stores, as loads
   // Whether no lane of a condition holds unless the first one does: the tail of a loop.
   bool HoldsForFirstLanes(const Expr& condition);
   // The condition in one lane.

@@ -45,6 +45,7 @@
 #include "tern/tir/transform/split_host_device.h"
 #include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/transform/split_roles.h"
+#include "tern/tir/transform/trim_loops.h"
 #include "tern/tir/transform/unroll_loops.h"
 #include "tern/tir/transform/vectorize_accesses.h"
 #include "tern/tir/transform/vectorize_loops.h"
@@ -142,6 +143,7 @@ void RegisterPasses() {
   ir::RegisterPass(
       {"split_preparation", "outline what depends on constants only", SplitPreparation});
   per_function("split_roles", "give copies and multiplications to warps of their own", SplitRoles);
+  per_function("trim_loops", "end loops over masked tiles where nothing is left", TrimLoops);
   ir::RegisterPass({"unroll_loops",
                     "unroll loops marked unrolled",
                     [](const ir::IRModule& module, const ir::PassValues& values) {

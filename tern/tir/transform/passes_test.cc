@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Passes, KeepsResults,
                                            "eliminate_common_subexpressions", "hoist_invariants",
                                            "lower_blocks", "narrow_indices", "partition_loops",
                                            "remove_dead_code", "rewrite_unsafe_selects",
-                                           "scalarize_vectors", "unroll_loops", "vectorize_loops"),
+                                           "scalarize_vectors", "trim_loops", "unroll_loops",
+                                           "vectorize_loops"),
                          [](const auto& info) { return std::string(info.param); });
 
 // What is prepared once, and the rest, are the whole.
