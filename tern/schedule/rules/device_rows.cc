@@ -127,9 +127,9 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
 //     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
 //   }
 //
-// Rows of up to 1024 elements are several of a thread block, along threadIdx.y, each of a warp; of a
-// dynamic length up to 512, in a version of its own (reduction_versions.h).
-// Declines: floats without `reassociate`, results that do not fit in shared memory.
+// Rows of up to 1024 elements are several of a thread block, along threadIdx.y, each of a warp; of
+// a dynamic length up to 512, in a version of its own (reduction_versions.h). Declines: floats
+// without `reassociate`, results that do not fit in shared memory.
 
 // What a thread loads at once where rows are few, on average of vectors and single elements; half
 // of the vectors that it has where they are many.
