@@ -501,7 +501,9 @@ class CodeCache {
   }
 
   void Store(const std::string& key, const runtime::ArtifactMeta& meta) const {
-    cache_->Store(key, runtime::WriteMeta(meta));
+    // Of a function that was described, and then interpreted at compile time, there is no code.
+    std::string described = runtime::WriteMeta(meta);
+    if (cache_->Find(key) != described) cache_->Store(key, described);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
@@ -44,6 +45,16 @@ class KernelLowerer : public StmtMutator {
       : shape_(FindKernelShape(kernel)), function_(function) {
     for (const ForNode* loop : shape_.loops)
       extents_[ThreadAxisNumber(loop->thread)] = arith::Analyzer().Simplify(loop->extent);
+    struct Reads : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const ir::BufferLoadNode* load) override {
+        read.insert(load->buffer->data.node());
+        VisitChildren(load);
+      }
+      std::set<const VarNode*> read;
+    } reads;
+    reads.Visit(kernel->body);
+    read_ = std::move(reads.read);
   }
   bool is_needed() const {
     return std::any_of(shape_.reductions.begin(), shape_.reductions.end(),
@@ -93,7 +104,7 @@ class KernelLowerer : public StmtMutator {
     return result;
   }
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
-    return IsAlongThreads(node) ? Lower({{}, {}, node}) : self;
+    return IsAlongThreads(node) ? Lower({{}, {}, node}) : OnFirstThread(node, self);
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     if (arith::IsIndexType(node->value.dtype())) {
@@ -137,6 +148,46 @@ class KernelLowerer : public StmtMutator {
           });
       return serial && !spatial && ir::IsConst(loop->min, 0);
     });
+  }
+
+  // A block outside of the loops over an axis of threads would be run by each of them. Where all it
+  // does is to store what nothing in the kernel reads, the first one does.
+  Stmt OnFirstThread(const BlockNode* block, const Stmt& self) const {
+    if (!OnlyStoresResults(block)) return self;
+    Stmt result = self;
+    for (int axis = 0; axis < kNumThreadAxesOfBlock; ++axis) {
+      if (threads_[axis] || !extents_[axis] || ir::IsConst(extents_[axis], 1)) continue;
+      const ForNode* loop =
+          *std::find_if(shape_.loops.begin(), shape_.loops.end(),
+                        [&](const ForNode* one) { return ThreadAxisNumber(one->thread) == axis; });
+      Var var(loop->var.name(), loop->var.dtype(), block->span);
+      result = IfThenElseNode::Make(var == ir::MakeConst(var.dtype(), 0), result, {}, block->span);
+      result = ForNode::Make(var, loop->min, loop->extent, ForKind::kThread, result, loop->thread,
+                             block->span);
+    }
+    return result;
+  }
+  bool OnlyStoresResults(const BlockNode* block) const {
+    struct Effects : StmtVisitor {
+      explicit Effects(const std::set<const VarNode*>& read) : read(read) {}
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* store) override {
+        only_stores &= OwnerOf(store->buffer->scope) == ScopeOwner::kGrid &&
+                       !read.contains(store->buffer->data.node());
+        VisitChildren(store);
+      }
+      void VisitNode(const ir::CallNode* call) override {
+        only_stores &= ir::FindIntrinsic(call->name)->pure;
+        VisitChildren(call);
+      }
+      void VisitNode(const EvaluateNode*) override { only_stores = false; }
+      void VisitNode(const AssertNode*) override { only_stores = false; }
+      void VisitNode(const AllocateNode*) override { only_stores = false; }
+      const std::set<const VarNode*>& read;
+      bool only_stores = true;
+    } effects(read_);
+    effects.Visit(block->body);
+    return effects.only_stores && !block->init;
   }
 
   // ---- checking it
@@ -552,6 +603,7 @@ class KernelLowerer : public StmtMutator {
   PrimFunc function_;
   std::array<Expr, kNumThreadAxes> extents_;              // of the launch; null: not bound
   std::array<const ForNode*, kNumThreadAxes> threads_{};  // the loops around
+  std::set<const VarNode*> read_;                         // addresses, in the kernel
   ir::VarMap lets_;
   std::set<const VarNode*> dependent_;  // definitions too large to inline that depend on the thread
   bool divergent_ = false;              // not all threads may come here

@@ -19,6 +19,9 @@ namespace tern::tir {
 // candidates of several results, as argmax does that compares indices too. Integers do not overflow
 // where the order as written does not. Floats are reassociated, so the function or a thread loop
 // must say `reassociate = true`.
+//
+// In a kernel with such a reduction, a block outside of the loops over its threads that stores what
+// the kernel does not read, as an epilogue does, is run by the first thread alone.
 PrimFunc LowerThreadReductions(const PrimFunc& function);
 
 }  // namespace tern::tir
