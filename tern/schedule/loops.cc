@@ -574,16 +574,12 @@ void Schedule::Bind(const std::string& loop, const std::string& axis) {
   });
 }
 
-// Behind kRoles in `async`: tiles and blocks of roles.
 void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& stages,
-                        const std::vector<int64_t>& given) {
-  auto roles_at = std::find(given.begin(), given.end(), pipeline::kRolesFollow);
-  std::vector<int64_t> async(given.begin(), roles_at), roles;
-  if (roles_at != given.end()) roles.assign(roles_at + 1, given.end());
+                        const std::vector<int64_t>& async, std::optional<PipelineRoles> roles) {
   Names args = Texts(name, stages);
   for (int64_t stage : async) args.push_back("async " + std::to_string(stage));
-  if (!roles.empty()) args.push_back("roles " + std::to_string(roles[0]));
-  if (roles.size() > 1) args.push_back("blocks " + std::to_string(roles[1]));
+  if (roles) args.push_back("roles " + std::to_string(roles->tiles));
+  if (roles && roles->blocks) args.push_back("blocks " + std::to_string(roles->blocks));
   Do("pipeline", args, [&]() -> Names {
     const ForNode* loop = FindLoop(name);
     CheckSerial(loop);
@@ -608,11 +604,10 @@ void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& sta
     auto copy = ffi::Make<ForNode>(*loop);
     copy->annotations[pipeline::kStages] = numbers(stages);
     if (!async.empty()) copy->annotations[pipeline::kAsync] = numbers(async);
-    if (!roles.empty() && (roles[0] < 2 || roles[0] > pipeline::kMaxStage))
+    if (roles && (roles->tiles < 2 || roles->tiles > pipeline::kMaxStage))
       Refuse("roles have 2 to " + std::to_string(pipeline::kMaxStage) + " tiles, got " +
-             std::to_string(roles[0]));
-    roles.resize(roles.empty() ? 0 : 2);
-    if (!roles.empty()) copy->annotations[pipeline::kRoles] = numbers(roles);
+             std::to_string(roles->tiles));
+    if (roles) copy->annotations[pipeline::kRoles] = numbers({roles->tiles, roles->blocks});
     ReplaceStmt(loop, Stmt(copy));
     return {};
   });

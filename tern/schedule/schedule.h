@@ -46,6 +46,12 @@ enum class TailStrategy {
 // "loop", "guard", ...
 const char* TailStrategyName(TailStrategy tail);
 
+// A pipelined loop whose copies are the role of a warp of its own.
+struct PipelineRoles {
+  int64_t tiles = 2;   // that it may be ahead
+  int64_t blocks = 0;  // thread blocks, each computing tile after tile; 0: one for a tile
+};
+
 // What a loop is split by: integers, or expressions of integers over the function's parameters.
 struct SplitFactors : std::vector<ir::Expr> {
   SplitFactors(std::initializer_list<ir::Expr> factors) : vector(factors) {}
@@ -94,9 +100,10 @@ class Schedule {
   void Unroll(const std::string& loop);
   void Bind(const std::string& loop, const std::string& axis);
   // The statements of the loop's body run in stages, one for each: stage 1 of an iteration runs
-  // beside stage 0 of the next. Copies of the stages in `async` need not wait for one another.
+  // beside stage 0 of the next. Copies of the stages in `async` need not wait for one another. With
+  // roles, a warp of its own copies (split_roles.h).
   void Pipeline(const std::string& loop, const std::vector<int64_t>& stages,
-                const std::vector<int64_t>& async = {});
+                const std::vector<int64_t>& async = {}, std::optional<PipelineRoles> roles = {});
 
   // ---- Where blocks are computed (compute_at.cc, inline.cc)
 

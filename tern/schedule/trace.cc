@@ -11,7 +11,6 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/expr_parser.h"
-#include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::schedule {
 
@@ -136,12 +135,10 @@ void ApplyPipeline(Schedule* schedule, const Step& step) {
                                                        : stages;
     numbers.push_back(Number(step.args[i].substr(&numbers == &stages ? 0 : space + 1)));
   }
-  if (!roles.empty()) {
-    async.push_back(tir::pipeline::kRolesFollow);
-    async.push_back(roles.back());
-    async.push_back(blocks.empty() ? 0 : blocks.back());
-  }
-  schedule->Pipeline(step.args[0], stages, async);
+  if (roles.empty() && !blocks.empty()) Refuse("blocks are given, but no roles");
+  std::optional<PipelineRoles> given;
+  if (!roles.empty()) given = {roles.back(), blocks.empty() ? 0 : blocks.back()};
+  schedule->Pipeline(step.args[0], stages, async, given);
 }
 
 // A step: how many arguments it takes, for how much it can give names, and what it does.

@@ -15,7 +15,6 @@
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/attributes.h"
 #include "tern/tir/group_intrinsics.h"
-#include "tern/tir/transform/pipeline_loops.h"
 
 namespace tern::schedule {
 namespace {
@@ -203,9 +202,8 @@ class GroupScheduler : public GroupSteps {
   // not aligned, the loop is pipelined as without roles.
   void SplitRoles(Schedule* schedule) const {
     int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
-    schedule->Pipeline(
-        Name("lo"), {0, 0, stages - 1},
-        {0, tir::pipeline::kRolesFollow, plan_.stages + kLateVersions, multiprocessors_});
+    schedule->Pipeline(Name("lo"), {0, 0, stages - 1}, {0},
+                       PipelineRoles{plan_.stages + kLateVersions, multiprocessors_});
   }
 
   int64_t RowsOfTiles() const {

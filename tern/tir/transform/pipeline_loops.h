@@ -15,7 +15,6 @@ inline constexpr const char* kAsync = "pipeline_async";    // [0]: copies of sta
 // [int, int]: copies are a warp's own role (split_roles.h), so many tiles ahead; and so many thread
 // blocks are launched, each of which computes one tile after another (0: one block for a tile).
 inline constexpr const char* kRoles = "pipeline_roles";
-inline constexpr int64_t kRolesFollow = -1;  // in the list of asynchronous stages of a schedule step
 inline constexpr const char* kDoubleBuffer = "double_buffer";  // true: the stages are 0, 1, 1, ...
 // Every stage is an iteration more that is under way, with its own versions of memory.
 inline constexpr int64_t kMaxStage = 63;
