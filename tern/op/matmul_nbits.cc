@@ -28,13 +28,9 @@ constexpr int64_t kFewRows = 4, kMostRows = 32;
 constexpr int64_t kFewNarrowRows = 2;
 // Columns whose words lie side by side: a cache line.
 constexpr int64_t kPanel = 16;
-// Weights whose products are summed as integers: a power of two of them, at most a block.
-constexpr int64_t kLeastGroup = 16, kMostGroup = 64;
-// In groups larger than this, fields of a byte are multiplied where they are, and their sums are
-// shifted: that is less work than shifting each word.
-constexpr int64_t kSmallGroup = 32;
-// Words whose dot products are added to one accumulator.
-constexpr int64_t kChain = 8;
+// Weights whose products are summed as integers: a power of two of them, at most a block. Longer
+// groups have fewer sums to scale, but their dot products wait for each other.
+constexpr int64_t kLeastGroup = 16, kMostGroup = 32;
 // Parts of K whose weights lie apart and are read in turns, so that the prefetcher follows several
 // streams: as many as are so many lines together, at most.
 constexpr int64_t kStreamedLines = 16, kMostStreams = 4;
@@ -106,12 +102,11 @@ class Packed {
     Expr shift = tir::Cast(kInt, ir::FloorMod(number, each) * Expr(bits));
     return Masked(tir::Call("shift_right", {byte, shift}), (1 << bits) - 1);
   }
-  // Of each byte of a word, shifted to its lowest bits, or left where it is.
-  Expr FieldsOf(const Expr& word, int64_t h, bool in_place) const {
+  // Field h of each byte of a word.
+  Expr FieldsOf(const Expr& word, int64_t h) const {
     if (bits == 8) return word;
     auto bytes = static_cast<uint32_t>((1 << bits) - 1) * 0x01010101u;
-    if (!in_place) return Masked(Shifted(word, h * bits), static_cast<int32_t>(bytes));
-    return Masked(word, static_cast<int32_t>(bytes << (h * bits)));
+    return Masked(Shifted(word, h * bits), static_cast<int32_t>(bytes));
   }
 
   int64_t middle() const { return 1 << (bits - 1); }
@@ -156,7 +151,7 @@ bool HasByteDots() {
 //            (step[g] * sum over words w, h of fields[n, w, h] . fixed[w, h] - zero * total[g])
 //            * scale[n, block of g]
 // where A is step * fixed of 23 bits, as bytes: `parts` of them, whose products are summed one by
-// one, each sum an exact int32. A group is a block, of at most 128 weights.
+// one, each sum an exact int32. A group is a block, or a part of it.
 Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
   bool is_exact = c.Int("accuracy_level") != 4;
   int64_t group = kLeastGroup;
@@ -254,27 +249,17 @@ Tensor ByWords(const Call& c, const Packed& b, const Exprs& shape) {
   auto term = [&](const Vars& axes, int64_t stream, const Expr& g) {
     Expr panel = axes[0], lane = axes.back(), group_of_k = Expr(stream * stream_groups) + g;
     Exprs row(axes.begin() + 1, axes.end()), sums_of;  // of each part
-    bool in_place = group > kSmallGroup;
     for (int64_t part = 0; part < parts; ++part) {
-      Expr total;
-      for (int64_t h = 0; h < (in_place ? b.each : 1); ++h) {
-        Expr field;
-        // Sums of a few words each, so that a dot product seldom waits for the one before.
-        for (int64_t first = 0; first < words; first += kChain) {
-          Expr sum = Int(0);
-          for (int64_t w = first; w < std::min(first + kChain, words); ++w)
-            for (int64_t place = h; place < (in_place ? h + 1 : b.each); ++place) {
-              Exprs at{part, place};
-              for (const Expr& index : WithLast(row, group_of_k * Expr(words) + Expr(w)))
-                at.push_back(index);
-              Expr word = Streamed(codes.At({stream, panel, g, w, lane}));
-              sum = tir::Call("dot4", {b.FieldsOf(word, place, in_place), a_words.At(at), sum});
-            }
-          field = field ? field + sum : sum;
+      Expr sum = Int(0);
+      for (int64_t w = 0; w < words; ++w)
+        for (int64_t place = 0; place < b.each; ++place) {
+          Exprs at{part, place};
+          for (const Expr& index : WithLast(row, group_of_k * Expr(words) + Expr(w)))
+            at.push_back(index);
+          Expr word = Streamed(codes.At({stream, panel, g, w, lane}));
+          sum = tir::Call("dot4", {b.FieldsOf(word, place), a_words.At(at), sum});
         }
-        total = total ? total + Shifted(field, h * b.bits) : field;
-      }
-      sums_of.push_back(total);
+      sums_of.push_back(sum);
     }
     // Two parts of the largest group are less than 2^31; the third comes in as a float.
     Expr total = sums_of[0];
