@@ -7,17 +7,6 @@
 namespace tern::backend::cuda {
 namespace {
 
-// What stands in the place of a line.
-struct Change {
-  const char* name;
-  const char* line;
-  const char* instead;
-  const char* message;
-};
-
-void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
-std::string NameOf(const testing::TestParamInfo<Change>& info) { return info.param.name; }
-
 constexpr const char* kArch = "--gpu-architecture=sm_90";
 constexpr unsigned kThreads = 64;
 

@@ -164,6 +164,18 @@ class StandinTest : public testing::Test {
   cu::Context context_ = nullptr;
 };
 
+// A line of a kernel that is left out, or what stands in its place, and what the stand-in says
+// then.
+struct Change {
+  const char* name;
+  const char* line;
+  const char* instead;
+  const char* message;
+};
+
+inline void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
+inline std::string NameOf(const testing::TestParamInfo<Change>& info) { return info.param.name; }
+
 }  // namespace tern::backend::cuda
 
 #endif  // TERN_BACKEND_CUDA_TEST_STANDIN_FIXTURE_H_

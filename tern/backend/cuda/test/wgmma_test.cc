@@ -9,17 +9,6 @@
 namespace tern::backend::cuda {
 namespace {
 
-// A line of the kernel that is left out, or what stands in its place.
-struct Change {
-  const char* name;
-  const char* line;
-  const char* instead;
-  const char* message;
-};
-
-void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
-std::string NameOf(const testing::TestParamInfo<Change>& info) { return info.param.name; }
-
 constexpr const char* kArch = "--gpu-architecture=sm_90a";
 constexpr unsigned kThreads = 128;
 
