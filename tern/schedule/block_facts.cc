@@ -105,19 +105,15 @@ class Runner {
     for (const Var& var : dynamic) evaluate_.values[var.node()] = dynamic_extent;
     Enter(0);
     if (gave_up_ || !wrong_.empty()) return gave_up_ ? "" : wrong_;
-    int64_t domain = 1;
-    for (const BlockIter& iter : block_->iters) {
-      std::optional<int64_t> extent = evaluate_(iter.extent);
-      if (!extent) return "";
-      domain *= std::max<int64_t>(*extent, 0);
-    }
     // In loops with other blocks, its own loops are over the part that those need, which the step
     // knew that moved it there; the tail of a split leaves out more of the domain.
     if (facts_.bounded && is_alone_ && reached_ != instances_)
       return "bounded: the predicate leaves out an instance of the domain";
-    if (facts_.complete && entered_ && static_cast<int64_t>(instances_.size()) != domain)
-      return "complete: " + std::to_string(instances_.size()) + " of " + std::to_string(domain) +
-             " instances run";
+    // Loops around its own that make the domain larger and smaller leave no one domain to compare.
+    if (facts_.complete && domains_.size() == 1 &&
+        static_cast<int64_t>(instances_.size()) != *domains_.begin())
+      return "complete: " + std::to_string(instances_.size()) + " of " +
+             std::to_string(*domains_.begin()) + " instances run";
     return "";
   }
 
@@ -127,7 +123,7 @@ class Runner {
   void Enter(size_t depth) {
     if (gave_up_ || !wrong_.empty()) return;
     const StmtNode* node = path_[depth];
-    entered_ |= node == top_;
+    if (node == top_) AddDomain();
     if (node == block_) return Visit();
     Stmt stmt = AsStmt(node);
     if (const auto* loop = stmt.As<ForNode>()) {
@@ -152,6 +148,16 @@ class Runner {
     }
     gave_up_ = gave_up_ || stmt.As<WhileNode>();
     Enter(depth + 1);
+  }
+
+  void AddDomain() {
+    int64_t domain = 1;
+    for (const BlockIter& iter : block_->iters) {
+      std::optional<int64_t> extent = evaluate_(iter.extent);
+      gave_up_ = gave_up_ || !extent;
+      domain *= std::max<int64_t>(extent.value_or(0), 0);
+    }
+    domains_.insert(domain);
   }
 
   // All of the conditions, or nothing where one cannot be told.
@@ -202,9 +208,9 @@ class Runner {
   // The instances that run; those of the domain that iterations come to; those that run, with the
   // values of the other loops.
   std::set<std::vector<int64_t>> instances_, reached_, seen_;
+  std::set<int64_t> domains_;  // how many instances the domain has, whenever its own loops run
   int64_t iterations_ = 0;
   bool is_alone_ = false;  // all loops around are its own
-  bool entered_ = false;   // that the loops around its own run at all
   bool gave_up_ = false;
   std::string wrong_;
 };

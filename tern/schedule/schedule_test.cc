@@ -140,6 +140,27 @@ TEST(BlockFacts, AreDerivedFromLoopsAndPredicates) {
   EXPECT_EQ(stale("i in 0..5 {\n    block b(v: spatial(6) = i) {", {true, true, false}), "");
 }
 
+// The domain of a copy is what a tile needs, which is less in the last one here.
+TEST(BlockFacts, HoldOfDomainsThatLoopsChange) {
+  Schedule schedule(Parse(R"(
+    func f(A: int32[6], B: int32[6]) {
+      for o in 0..2 {
+        block c(u: spatial(2) = o) {
+          B[u] = A[u]
+        }
+        for i in 0..4 - o * 2 {
+          block b(v: spatial(4 - o * 2) = i) {
+            B[v + 2] = A[v]
+          }
+        }
+      }
+    })"));
+  const StmtTree& tree = schedule.tree();
+  EXPECT_EQ(
+      FindStaleFact(schedule.function(), tree.PathTo(tree.BlocksNamed("b")[0]), {true, true, true}),
+      "");
+}
+
 // The tail of the second split comes to instances of the next iteration of a loop that holds
 // another block by now.
 TEST(BlockFacts, HoldOfTailsInLoopsWithOtherBlocks) {
