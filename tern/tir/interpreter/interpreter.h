@@ -9,6 +9,8 @@
 // - an element of an allocation is read before it is written;
 // - two iterations of a parallel loop, or two threads of a launch, access the same element, one of
 //   them writes, and no barrier orders them;
+// - an element is accessed while a copy or a product that a thread began, and has not waited for,
+//   may still read or write it;
 // - some threads of a block wait at a barrier that others do not come to;
 // - an assert fails.
 //

@@ -174,6 +174,47 @@ TEST_F(InterpreterTest, BlocksOfThreadsHaveTheirOwnSharedAndLocalMemory) {
             (std::vector<int32_t>{100, 101, 111, 112}));
 }
 
+// Two copies by each of two threads, and `order` before a thread reads what the other one copied to
+// `read` or behind it.
+std::string CopiesThenReads(const char* order, int read) {
+  return R"(func f(A: int32[4], B: int32[4]) {
+    for t in 0..2 bind(threadIdx.x) {
+      alloc s: int32[4] in shared
+      s[t] = async_copy(A[t])
+      async_commit()
+      s[2 + t] = async_copy(A[2 + t])
+      async_commit()
+      )" +
+         std::string(order) + "\n      B[t] = s[" + std::to_string(read) + " + 1 - t] } }";
+}
+
+TEST_F(InterpreterTest, CopiesThatAreWaitedForAreThere) {
+  for (auto [order, read] : {std::pair{R"(async_wait(0) barrier("shared"))", 2},
+                             std::pair{R"(async_wait(1) barrier("shared"))", 0}}) {
+    Tensor a = Make(DataType::Int(32), 3, 4, 5, 6), b = Make(DataType::Int(32), 0, 0, 0, 0);
+    Run(CopiesThenReads(order, read), {a, b});
+    EXPECT_EQ(b.as<int32_t>()[0], a.as<int32_t>()[read + 1]);
+    EXPECT_EQ(b.as<int32_t>()[1], a.as<int32_t>()[read]);
+  }
+}
+
+TEST_F(InterpreterTest, CopiesThatAreNotWaitedForMayNotBeThere) {
+  Tensor a = Make(DataType::Int(32), 3, 4, 5, 6), b = Make(DataType::Int(32), 0, 0, 0, 0);
+  auto error = [&](const char* order, int read) {
+    return ErrorOf(CopiesThenReads(order, read), {a, b});
+  };
+  EXPECT_EQ(error(R"(barrier("shared"))", 0),
+            "RuntimeError: t.tir:9:14: s[1] is read, but thread threadIdx.x=1 copies to it "
+            "asynchronously at t.tir:4:7, and has not waited for that; is async_wait missing?");
+  EXPECT_NE(error(R"(async_wait(1) barrier("shared"))", 2).find("s[3] is read, but"),
+            std::string::npos);
+  // Each thread has waited for its own copies alone.
+  EXPECT_NE(error(R"(barrier("shared") async_wait(0))", 0).find("data race on s[1]"),
+            std::string::npos);
+  EXPECT_NE(error("s[t] = 7", 0).find("s[0] is written, but thread threadIdx.x=0 copies"),
+            std::string::npos);
+}
+
 TEST_F(InterpreterTest, AWholeBlockCanTakeABranchWithABarrier) {
   Tensor a = Make(DataType::Int(32), 0, 0, 0, 0);
   Run(R"(func f(A: int32[4]) {

@@ -388,8 +388,9 @@ ElementPlace Machine::Touch(const AccessSite& site, const View& view, int lane, 
   if (depth_ > piece->depth && !reduced) {
     MemoryAccess now = {{task_, EpochOf(*piece)}, &site.span, site.is_write, site.is_atomic};
     if (const MemoryAccess* earlier = piece->shadow.Record(tasks_, place, bytes, now))
-      ReportRace(site, lane, now, *earlier, piece->owner);
+      ReportRace(site.span, ElementText(site, lane), now, *earlier, piece->owner);
   }
+  if (half < 0) TouchAsync(site, lane, piece, piece->data + place, bytes);
   return {piece->data + place, half};
 }
 
@@ -419,13 +420,13 @@ uint32_t Machine::EpochOf(const Piece& piece) const {
   return piece.owner == ScopeOwner::kBlock ? shared_epoch_ : global_epoch_;
 }
 
-void Machine::ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
+void Machine::ReportRace(const Span& place, const std::string& what, const MemoryAccess& now,
                          const MemoryAccess& earlier, ScopeOwner owner) {
   const char* missing = owner == ScopeOwner::kWarp    ? "step of the warp"
                         : owner == ScopeOwner::kBlock ? "barrier(\"shared\")"
                                                       : "barrier(\"global\")";
-  TERN_THROW(RuntimeError) << ir::At(site.span) << "data race on " << ElementText(site, lane)
-                           << ": " << tasks_.Describe(now.moment.task)
+  TERN_THROW(RuntimeError) << ir::At(place) << "data race on " << what << ": "
+                           << tasks_.Describe(now.moment.task)
                            << (now.is_write ? " writes" : " reads") << " it here, "
                            << tasks_.Describe(earlier.moment.task)
                            << (earlier.is_write ? " wrote" : " read") << " it at "
@@ -443,7 +444,7 @@ void Machine::Run(const Stmt& stmt) {
 
 void Machine::RunNode(const BufferStoreNode* node) {
   Value value = Eval(node->value);
-  ForEachLane({node->buffer, node->indices, node->span, true, node->predicate},
+  ForEachLane(SiteOf(node),
               [&](int lane, ElementPlace at) { StoreLane(node->buffer->dtype, at, value[lane]); });
 }
 

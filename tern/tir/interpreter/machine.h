@@ -2,7 +2,7 @@
 //
 // The state of one interpretation, and the functions that run a program on it: statements and
 // memory in machine.cc, expressions in machine_expr.cc, threads in machine_threads.cc, warps in
-// machine_warps.cc.
+// machine_warps.cc, what is waited for later in machine_async.cc.
 #ifndef TERN_TIR_INTERPRETER_MACHINE_H_
 #define TERN_TIR_INTERPRETER_MACHINE_H_
 
@@ -15,6 +15,7 @@
 #include "tern/runtime/tensor.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/async_accesses.h"
 #include "tern/tir/interpreter/instances.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
 #include "tern/tir/interpreter/shadow_memory.h"
@@ -43,6 +44,7 @@ class Machine {
     ScopeOwner owner;
     std::unique_ptr<char[]> owned;    // null: the caller's
     std::vector<InstanceId> writers;  // of each half of a byte; empty: no block wrote to it
+    AsyncMemory async = {};
   };
   // A buffer as it stands at run time: extents and strides are numbers.
   struct View {
@@ -90,6 +92,9 @@ class Machine {
                   const runtime::Tensor& tensor);
 
   // ---- memory
+  // Whether an access is done at once, or begun: a copy to memory, an operand that a product reads,
+  // the sum that it reads and writes.
+  enum class Async : uint8_t { kNone, kCopy, kOperand, kSum };
   struct AccessSite {
     const Buffer& buffer;
     const std::vector<Expr>& indices;
@@ -97,6 +102,7 @@ class Machine {
     bool is_write;
     Expr predicate = {};     // null: all lanes are on
     bool is_atomic = false;  // a read-modify-write
+    Async async = Async::kNone;
   };
   Value RunAtomic(const ir::CallNode* node);
   // Calls `visit` with every lane that is on, and its address.
@@ -108,7 +114,7 @@ class Machine {
                 int64_t* offset) const;
   // Checks and records the access to the element at `offset`; returns its address.
   ElementPlace Touch(const AccessSite& site, const View& view, int lane, int64_t offset);
-  [[noreturn]] void ReportRace(const AccessSite& site, int lane, const MemoryAccess& now,
+  [[noreturn]] void ReportRace(const Span& place, const std::string& what, const MemoryAccess& now,
                                const MemoryAccess& earlier, ScopeOwner owner);
   uint32_t EpochOf(const Piece& piece) const;
   // Throws where the instance that runs depends on another one of its block, though they differ in
@@ -130,6 +136,15 @@ class Machine {
   std::unique_ptr<Piece> NewPiece(int64_t size, int64_t alignment, uint32_t depth,
                                   ScopeOwner owner);
   Value CallWorkspace(const ir::CallNode* node);
+
+  // ---- asynchronous accesses (machine_async.cc)
+  static AccessSite SiteOf(const BufferStoreNode* node);
+  // Refuses an access to what is under way; notes one that is begun.
+  void TouchAsync(const AccessSite& site, int lane, Piece* piece, const char* address,
+                  size_t bytes);
+  // The thread waits until no more than `count` groups of it are under way.
+  void EndAsync(AsyncGroups* groups, int64_t count);
+  [[noreturn]] void ReportAsync(const AccessSite& site, int lane, const AsyncAccess& other);
 
   // ---- expressions
   int64_t EvalInt(const Expr& expr) { return Eval(expr).i(); }
@@ -259,6 +274,13 @@ class Machine {
   int64_t warp_size_ = 0;
   ThreadIndex extents_{};     // of the launch
   Thread* thread_ = nullptr;  // the current one, in a block whose threads run together
+  // What the threads that run have begun and not waited for, and what loads are that an operation
+  // does now.
+  struct AsyncWork {
+    AsyncGroups copies, products;
+  };
+  std::unordered_map<TaskId, AsyncWork> under_way_;
+  Async async_ = Async::kNone;
   // Memory that the reduction along threads which runs updates in order.
   const std::unordered_set<const VarNode*>* accumulators_ = nullptr;
 };

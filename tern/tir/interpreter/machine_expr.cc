@@ -318,9 +318,15 @@ Value Machine::EvalNode(const ir::CallNode* node) {
     out[0] = LoadLane(node->dtype, place);
     return out;
   }
-  if (node->name == intrinsic::kAsyncCommit || node->name == intrinsic::kAsyncWait ||
-      node->name == intrinsic::kMatrixWait)
+  if (node->name == intrinsic::kAsyncCommit) {
+    under_way_[task_].copies.Commit();
     return Value(DataType::Void());
+  }
+  if (node->name == intrinsic::kAsyncWait || node->name == intrinsic::kMatrixWait) {
+    auto& [copies, products] = under_way_[task_];
+    EndAsync(node->name == intrinsic::kAsyncWait ? &copies : &products, EvalInt(node->args[0]));
+    return Value(DataType::Void());
+  }
   if (node->name == intrinsic::kBulkCopy) return CopyBox(node);
   if (IsWarpOperation(node) && thread_) {
     if (auto it = thread_->exchanged.find(node); it != thread_->exchanged.end()) return it->second;

@@ -129,6 +129,7 @@ void Machine::RunKernel(const ForNode* outermost) {
   } else {
     RunBlocks(outermost, extents, num_threads, block_size);
   }
+  under_way_.clear();
   index_ = nullptr;
   shape_ = nullptr;
   --depth_;
@@ -150,6 +151,7 @@ void Machine::RunBlocks(const ForNode* outermost, const ThreadIndex& extents, in
     RunNodeTogether(outermost, block);
     for (const auto& [node, piece] : shared_) pieces_.erase(piece->data);
     shared_.clear();
+    under_way_.clear();
   }
   frame_ = launch_frame;
   thread_ = nullptr;
@@ -205,9 +207,9 @@ void Machine::RunNodeTogether(const BufferStoreNode* node, const Group& group) {
   ++warp_epoch_;
   for (size_t i = 0; i < group.size(); ++i) {
     Enter(group[i]);
-    ForEachLane(
-        {node->buffer, node->indices, node->span, true, node->predicate},
-        [&](int lane, ElementPlace at) { StoreLane(node->buffer->dtype, at, values[i][lane]); });
+    ForEachLane(SiteOf(node), [&](int lane, ElementPlace at) {
+      StoreLane(node->buffer->dtype, at, values[i][lane]);
+    });
   }
 }
 

@@ -246,8 +246,10 @@ void Machine::ExchangeGroup(const ir::CallNode* call, const Warp& warps) {
                              << kWarpGroupThreads / 32 << " warps of 32 lanes; these are "
                              << warps.lanes.size() << " threads, in warps of " << warp_size_;
   bool in_registers = HasLeftInRegisters(call);
+  bool is_async = call->name == intrinsic::kWarpMatrixMultiplyGroupAsync;
   Enter(warps.lanes[0]);
   std::vector<Value> blocks(1);
+  async_ = is_async ? Async::kOperand : Async::kNone;
   if (!in_registers) blocks[0] = Eval(call->args[2]);
   for (size_t i = 3; i < call->args.size(); ++i) blocks.push_back(Eval(call->args[i]));
   if (in_registers) {
@@ -257,11 +259,16 @@ void Machine::ExchangeGroup(const ir::CallNode* call, const Warp& warps) {
       PutInBlock(Eval(call->args[2]), static_cast<int>(i), &blocks[0]);
     }
   }
+  async_ = Async::kSum;
   for (size_t i = 0; i < warps.lanes.size(); ++i) {
     Enter(warps.lanes[i]);
     warps.lanes[i]->exchanged[call] =
         GroupSum(call, static_cast<int>(i), Eval(call->args[0]), blocks);
+    AsyncGroups& products = under_way_[task_].products;
+    products.Commit();
+    if (!is_async) EndAsync(&products, 0);
   }
+  async_ = Async::kNone;
 }
 
 Value Machine::ExchangedValue(const ir::CallNode* call, const Warp& warp, size_t lane,
