@@ -239,15 +239,17 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     std::vector<Padded> pads;
     for (const auto* load : loads) pads.push_back(Pad(load->buffer, load->indices, extents));
     pads.push_back(Pad(update->store->buffer, update->store->indices, extents));
-    std::erase_if(pads, [&](const Padded& pad) {
-      return !pad.changes || HasZerosBeyond(function_->body, pad, extents);
-    });
-    for (size_t i = 0; i < pads.size(); ++i) {
-      CheckNewBuffer(pads[i].padded->name);
-      CheckNewBlock(pads[i].padded->name);
+    for (Padded& pad : pads)
+      pad.changes = pad.changes && !HasZerosBeyond(function_->body, pad, extents);
+    // All accesses of a buffer become accesses of the padded one.
+    for (size_t i = 0; i < pads.size(); ++i)
       for (size_t k = 0; k < i; ++k)
-        if (pads[k].whole.same(pads[i].whole))
+        if (pads[k].whole.same(pads[i].whole) && (pads[k].changes || pads[i].changes))
           Refuse(pads[i].whole->name + " is accessed in two ways");
+    std::erase_if(pads, [](const Padded& pad) { return !pad.changes; });
+    for (const Padded& pad : pads) {
+      CheckNewBuffer(pad.padded->name);
+      CheckNewBlock(pad.padded->name);
     }
     Stmt main = InLoops(nest, copy);
     std::vector<Stmt> row, after;
