@@ -139,7 +139,9 @@ class Distributor {
                                << " as another type; each " << outer->options_.iteration
                                << " has its own, which needs one type";
       Expr offset = outer->Position();
-      for (size_t d = 1; d < whole->shape.size(); ++d) offset = offset * whole->shape[d];
+      if (!whole->strides.empty()) offset = offset * whole->strides[0];
+      for (size_t d = 1; whole->strides.empty() && d < whole->shape.size(); ++d)
+        offset = offset * whole->shape[d];
       auto view = ffi::Make<BufferNode>(*buffer);
       view->data = whole->data;
       view->offset = buffer->offset ? offset + Mutate(buffer->offset) : offset;
@@ -160,6 +162,13 @@ class Distributor {
     auto larger = ffi::Make<BufferNode>(*buffer);
     Expr extent = loop_->extent;
     if (extent.dtype() != DataType::Int(64)) extent = ir::CastNode::Make(DataType::Int(64), extent);
+    // One part behind the other.
+    if (!buffer->strides.empty()) {
+      Expr elements(1);
+      for (size_t d = 0; d < buffer->shape.size(); ++d)
+        elements = elements + (buffer->shape[d] - Expr(1)) * buffer->strides[d];
+      larger->strides.insert(larger->strides.begin(), arith::Analyzer().Simplify(elements));
+    }
     larger->shape.insert(larger->shape.begin(), extent);
     return Buffer(larger.get());
   }
@@ -221,11 +230,10 @@ class Distributor {
     bool fixed = true, common = options_.is_common(node);
     for (const auto* exprs : {&buffer->shape, &buffer->strides})
       for (const Expr& expr : *exprs) fixed &= !Depends(expr);
-    if (!fixed || (!common && !buffer->strides.empty()))
-      TERN_THROW(ValueError)
-          << ir::At(node->span) << buffer->name << " is allocated for each " << options_.iteration
-          << " " << loop_->var.name()
-          << "; its extents must be the same for all, and it cannot have strides";
+    if (!fixed)
+      TERN_THROW(ValueError) << ir::At(node->span) << buffer->name << " is allocated for each "
+                             << options_.iteration << " " << loop_->var.name()
+                             << "; its extents and strides must be the same for all";
     if (common) return WithBody(node);
     Buffer larger = Expanded(buffer);
     new_buffers_[buffer.get()] = larger;
