@@ -349,7 +349,7 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
   if (DependsOnLane(node->condition)) {
-    Stmt some = masks_ ? VectorizeMasked(node) : VectorizeSelected(node);
+    Stmt some = mostly_hold_ ? VectorizeMasked(node) : VectorizeSelected(node);
     return some ? some : VectorizeWhereUniform(node);
   }
   if (!MayEvaluate(node->condition)) return {};
@@ -461,10 +461,8 @@ Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
   body = LetStmtNode::Make(var, mask, body, node->span);
   if (!is_tail) return body;
   body = IfThenElseNode::Make(InLane(node->condition, 0), body, {}, node->span);
-  bool has_full = false;
-  ir::ForEachExpr(node->condition,
-                  [&](const Expr& e) { has_full |= masks_->count(e.As<VarNode>()) > 0; });
-  Stmt full = has_full && all.get() ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
+  bool has_full = all.get() && mostly_hold_(node->condition);
+  Stmt full = has_full ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
   return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
 }
 
