@@ -4,8 +4,10 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassInstrumentation.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -14,15 +16,17 @@ namespace {
 
 struct Size {
   size_t instructions = 0, accesses = 0;
+  size_t tile = 0;  // vectors that one block loads or stores
 };
 
 // These compare all accesses of a loop, or all instructions of a block, with each other.
 constexpr Size kLarge = {.instructions = 20000, .accesses = 2000};
 constexpr llvm::StringLiteral kNotForLarge[] = {"LoopDistributePass", "SLPVectorizerPass"};
-// Reuses what an iteration stored in the next one: recurrences, whose loops are short. In tiles
-// with hundreds of accesses it finds nothing, at a tenth of the time that all passes take.
-constexpr Size kTiled = {.instructions = 20000, .accesses = 250};
-constexpr llvm::StringLiteral kNotForTiled[] = {"LoopLoadEliminationPass"};
+// Code in register tiles. LoopLoadElimination reuses what an iteration stored in the next one:
+// recurrences, whose loops are short. SLPVectorizer makes vectors of scalars. Both find nothing in
+// tiles, at a tenth of the time that all passes take.
+constexpr size_t kTile = 24;
+constexpr llvm::StringLiteral kNotForTiles[] = {"LoopLoadEliminationPass", "SLPVectorizerPass"};
 // With so many instructions most passes take too long: those that walk all uses of an index for
 // each of them, for one. These do not, and remain.
 constexpr Size kHuge = {.instructions = 50000, .accesses = 50000};
@@ -32,11 +36,16 @@ constexpr llvm::StringLiteral kForHuge[] = {"SROAPass", "EarlyCSEPass", "Simplif
 // At least that large, where it is huge.
 Size SizeOf(const llvm::Function& function) {
   Size size;
-  for (const llvm::BasicBlock& block : function)
+  for (const llvm::BasicBlock& block : function) {
+    size_t vectors = 0;
     for (const llvm::Instruction& instruction : block) {
       size.accesses += instruction.mayReadOrWriteMemory();
+      if (llvm::getLoadStorePointerOperand(&instruction))
+        vectors += llvm::getLoadStoreType(&instruction)->isVectorTy();
       if (++size.instructions > kHuge.instructions) return size;
     }
+    size.tile = std::max(size.tile, vectors);
+  }
   return size;
 }
 
@@ -67,7 +76,7 @@ void SkipSlowPasses(llvm::PassInstrumentationCallbacks* callbacks) {
     if (!is_of_loop || last->first != function) *last = {function, SizeOf(*function)};
     const Size& size = last->second;
     return !Exceeds(size, kHuge) && !(Exceeds(size, kLarge) && Contains(kNotForLarge, pass)) &&
-           !(Exceeds(size, kTiled) && Contains(kNotForTiled, pass));
+           !(size.tile > kTile && Contains(kNotForTiles, pass));
   });
 }
 

@@ -9,8 +9,8 @@ class PassInstrumentationCallbacks;
 namespace tern::codegen {
 
 // Some of LLVM's passes compare all accesses of a loop, or all loops of a function, with each
-// other. They are left out of functions so large that this would take more than a second or two;
-// the others take time in proportion to the code.
+// other. They are left out of functions so large that this would take more than a second or two,
+// and where code is in vectors already; the others take time in proportion to the code.
 void SkipSlowPasses(llvm::PassInstrumentationCallbacks* callbacks);
 
 }  // namespace tern::codegen

@@ -43,7 +43,8 @@ constexpr int64_t kDynamicRowBlocks = 8;
 
 class HostMatmul {
  public:
-  // `left`: the block that converts A, or ""; `masks`: the last vectors along N are masked.
+  // `left`: the block that converts A, or ""; `masks`: the last vectors along N are masked where
+  // they are loaded, too.
   HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
              const Gemm& gemm, const P& plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),
@@ -88,7 +89,7 @@ class HostMatmul {
     if (!rows.empty()) CopyRows(rows);
     if (!reader.empty())
       StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")}, !plan_.block_k,
-                tail_of_n_);
+                target_.masked_vectors ? TailStrategy::kMask : TailStrategy::kLoop);
     if (target_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
     if (prepacked() && !transposed_) ParallelizePacking(&schedule_, packed);
   }

@@ -16,6 +16,22 @@
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
+namespace {
+
+// Masked lanes that are not neighbours in memory: code for them is a branch for each, and a serial
+// loop is shorter.
+bool HasMaskedGather(const Expr& expr) {
+  bool found = false;
+  ir::ForEachExpr(expr, [&](const Expr& e) {
+    const auto* load = e.As<ir::BufferLoadNode>();
+    if (!load || !load->predicate) return;
+    const auto* ramp = load->indices.back().As<ir::RampNode>();
+    found |= !ramp || !ir::IsConst(ramp->stride, 1);
+  });
+  return found;
+}
+
+}  // namespace
 
 LaneVectorizer::LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
                                FaultAnalysis faults, const arith::Analyzer& analyzer)
@@ -164,7 +180,8 @@ Expr LaneVectorizer::VectorizeNode(const ir::SelectNode* node) {
     if (!mask) return {};
     Expr yes = Where(mask, true, [&] { return Widen(node->true_value); });
     Expr no = Where(ir::NotNode::Make(mask), true, [&] { return Widen(node->false_value); });
-    return yes.get() && no.get() ? ir::SelectNode::Make(mask, yes, no, node->span) : Expr();
+    if (!yes || !no || HasMaskedGather(yes) || HasMaskedGather(no)) return {};
+    return ir::SelectNode::Make(mask, yes, no, node->span);
   }
   Expr condition =
       DependsOnLane(node->condition) ? MaskOf(node->condition) : Vectorize(node->condition);
@@ -349,7 +366,7 @@ Stmt LaneVectorizer::VectorizeNode(const ForNode* node) {
 
 Stmt LaneVectorizer::VectorizeNode(const IfThenElseNode* node) {
   if (DependsOnLane(node->condition)) {
-    Stmt some = masks_ ? VectorizeMasked(node) : VectorizeSelected(node);
+    Stmt some = mostly_hold_ ? VectorizeMasked(node) : VectorizeSelected(node);
     return some ? some : VectorizeWhereUniform(node);
   }
   if (!MayEvaluate(node->condition)) return {};
@@ -461,10 +478,8 @@ Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
   body = LetStmtNode::Make(var, mask, body, node->span);
   if (!is_tail) return body;
   body = IfThenElseNode::Make(InLane(node->condition, 0), body, {}, node->span);
-  bool has_full = false;
-  ir::ForEachExpr(node->condition,
-                  [&](const Expr& e) { has_full |= masks_->count(e.As<VarNode>()) > 0; });
-  Stmt full = has_full && all.get() ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
+  bool has_full = all.get() && mostly_hold_(node->condition);
+  Stmt full = has_full ? Vectorize(CopyWithFreshDefs(node->then_case)) : Stmt();
   return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
 }
 

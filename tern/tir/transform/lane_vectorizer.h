@@ -23,10 +23,10 @@ class LaneVectorizer {
   LaneVectorizer(const ForNode* loop, int lanes, const target::TargetKind* kind,
                  FaultAnalysis faults, const arith::Analyzer& analyzer);
 
-  // What only some lanes do is done with a predicate. Where it depends on one of `unpartitioned`
-  // variables, most vectors are full, and those have code without one.
-  void UseMasks(const std::unordered_set<const VarNode*>& unpartitioned) {
-    masks_ = &unpartitioned;
+  // What only some lanes do is done with a predicate. Under conditions that `mostly_hold`, most
+  // vectors are full, and those have code without one.
+  void UseMasks(std::function<bool(const Expr&)> mostly_hold) {
+    mostly_hold_ = std::move(mostly_hold);
   }
 
   // Loads of a select, of which some lanes need none, have a predicate.
@@ -144,7 +144,7 @@ class LaneVectorizer {
   const ForNode* loop_;
   int lanes_;
   const target::TargetKind* kind_;
-  const std::unordered_set<const VarNode*>* masks_ = nullptr;  // null: there are none
+  std::function<bool(const Expr&)> mostly_hold_;  // null: there are no masks
   bool masks_selects_ = false;
   Expr mask_;                       // which lanes count; null: all
   bool mask_may_be_empty_ = false;  // there may be none

@@ -236,13 +236,10 @@ class Packer {
 
     TernDType raw = buffer->dtype.raw();
     auto field = [&](DataType dtype, int64_t offset) { return PtrLoad(dtype, view, offset); };
-    int64_t dtype_at = layout_.dtype();
+    // Code, bits and lanes at once.
     Expr right_type =
-        field(DataType::UInt(8), dtype_at) == ir::IntImmNode::Make(DataType::UInt(8), raw.code) &&
-        field(DataType::UInt(8), dtype_at + 1) ==
-            ir::IntImmNode::Make(DataType::UInt(8), raw.bits) &&
-        field(DataType::UInt(16), dtype_at + 2) ==
-            ir::IntImmNode::Make(DataType::UInt(16), raw.lanes);
+        field(DataType::UInt(32), layout_.dtype()) ==
+        ir::IntImmNode::Make(DataType::UInt(32), raw.code | raw.bits << 8 | raw.lanes << 16);
     Expr right_rank = field(DataType::Int(32), layout_.ndim()) ==
                       Int32(static_cast<int64_t>(buffer->shape.size()));
     CheckArg(right_type && right_rank, "TypeError", i, expected);

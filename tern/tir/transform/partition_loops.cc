@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/partition_loops.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -45,19 +46,36 @@ struct Limit {
   const ir::ExprNode* comparison;
   Expr first, end;        // one of them is null
   bool is_exact = false;  // it fails everywhere else
+  // It masks a vector, which no serial loop inside repeats, and fails in all lanes from here on.
+  // Null where it does not.
+  Expr all_masked;
+  bool is_masked() const { return static_cast<bool>(all_masked); }
   std::optional<TileTail> tail;
 };
 
 // The comparisons in the conditions of a loop's body that bound its variable.
 class LimitFinder : public StmtVisitor {
  public:
-  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer)
-      : loop_(loop), analyzer_(analyzer) {
+  // `is_masked`: whether a loop's vectors are masked.
+  using IsMasked = std::function<bool(const ForNode*)>;
+  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer, IsMasked is_masked)
+      : loop_(loop), analyzer_(analyzer), is_masked_(std::move(is_masked)) {
     Visit(loop->body);
     std::erase_if(limits_, [&](const Limit& limit) { return spoiled_.count(limit.comparison); });
+    // Masks cost nothing beside a loop, and less than a second one.
+    uses_masks_ = has_serial_loop_;
+    for (const Limit& limit : limits_) uses_masks_ &= limit.is_masked() || limit.is_exact;
+    for (Limit& limit : limits_) {
+      if (!uses_masks_ || !limit.is_masked()) continue;
+      limit.end = limit.all_masked;
+      limit.is_exact = true;
+      limit.tail.reset();
+    }
   }
 
   const std::vector<Limit>& limits() const { return limits_; }
+  // Vectors stay masked inside of the limits too.
+  bool uses_masks() const { return uses_masks_; }
   bool can_partition() const { return !is_special_ && nodes_ <= kMaxNodes; }
 
  private:
@@ -93,7 +111,14 @@ class LimitFinder : public StmtVisitor {
       unrolled_[node->var.node()] = *extent;
     is_special_ |= node->for_kind == ForKind::kThread;
     analyzer_.BindRange(node->var, node->min, node->extent);
+    bool is_serial = node->for_kind == ForKind::kSerial;
+    has_serial_loop_ |= is_serial;
+    serial_depth_ += is_serial;
+    const VarNode* around = masked_lane_;
+    if (is_masked_(node)) masked_lane_ = node->var.node();
     VisitChildren(node);
+    masked_lane_ = around;
+    serial_depth_ -= is_serial;
   }
   void VisitNode(const AllocateNode* node) override {
     is_special_ |= IsSharedScope(node->buffer->scope);
@@ -141,6 +166,10 @@ class LimitFinder : public StmtVisitor {
   void AddLimit(const Expr& comparison, const Expr& a, const Expr& b, bool strict) {
     std::optional<Limit> limit = FindLimit(a, b, strict);
     if (limit) {
+      if (masked_lane_ && serial_depth_ == 0 &&
+          ir::UsesVar(ir::Substitute(comparison, lets_), masked_lane_))
+        if (std::optional<Limit> any = FindLimit(a, b, strict, Inner::kGreatest))
+          limit->all_masked = any->end;
       limit->comparison = comparison.get();
       limits_.push_back(*limit);
     } else {
@@ -148,7 +177,12 @@ class LimitFinder : public StmtVisitor {
     }
   }
 
-  std::optional<Limit> FindLimit(const Expr& a, const Expr& b, bool strict) const {
+  // Which values of the body's own variables a limit is for: those for which the comparison fails
+  // first, or last.
+  enum class Inner { kLeast, kGreatest };
+
+  std::optional<Limit> FindLimit(const Expr& a, const Expr& b, bool strict,
+                                 Inner inner = Inner::kLeast) const {
     DataType dtype = loop_->var.dtype();
     if (a.dtype() != dtype) return {};
     auto left = arith::AsLinear(ir::Substitute(a, lets_), loop_->var.node()),
@@ -163,7 +197,7 @@ class LimitFinder : public StmtVisitor {
     Limit limit;
     limit.is_exact = true;
     limit.tail = FindTail(rest, *slope);
-    if (!RemoveInner(&rest, &limit.is_exact) || !IsKnownBefore(rest)) return {};
+    if (!RemoveInner(&rest, inner, &limit.is_exact) || !IsKnownBefore(rest)) return {};
     if (*slope < 0) {
       Expr above = rest + Const(dtype, -*slope - 1);
       limit.end = *slope == -1 ? rest : ir::FloorDiv(above, Const(dtype, -*slope));
@@ -192,8 +226,9 @@ class LimitFinder : public StmtVisitor {
     return {};
   }
 
-  // Replaces the variables of the body by what makes `rest` least; false where that is not known.
-  bool RemoveInner(Expr* rest, bool* unchanged) const {
+  // Replaces the variables of the body by what makes `rest` least, or greatest; false where that is
+  // not known.
+  bool RemoveInner(Expr* rest, Inner which, bool* unchanged) const {
     for (;;) {
       const VarNode* inner = nullptr;
       ir::ForEachExpr(*rest, [&](const Expr& e) {
@@ -204,7 +239,8 @@ class LimitFinder : public StmtVisitor {
       auto linear = arith::AsLinear(*rest, inner);
       arith::ConstBounds bounds = analyzer_.Bounds(Var(inner));
       if (!linear) return false;
-      int64_t extreme = linear->coefficient > 0 ? bounds.lo : bounds.hi;
+      bool lowest = (linear->coefficient > 0) == (which == Inner::kLeast);
+      int64_t extreme = lowest ? bounds.lo : bounds.hi;
       auto least = arith::FoldInt(ExprKind::kMul, linear->coefficient, extreme);
       constexpr int64_t kLarge = int64_t{1} << 30;
       if (!least || *least > kLarge || *least < -kLarge) return false;
@@ -232,6 +268,10 @@ class LimitFinder : public StmtVisitor {
   std::unordered_set<const VarNode*> inner_;
   std::map<const VarNode*, int64_t> unrolled_;  // loops inside, and their extents
   ir::VarMap lets_;                             // those of them that are definitions of indices
+  IsMasked is_masked_;
+  const VarNode* masked_lane_ = nullptr;  // of the masked vectors around
+  int serial_depth_ = 0;
+  bool has_serial_loop_ = false, uses_masks_ = false;
   bool is_special_ = false;
   int nodes_ = 0;
 };
@@ -306,22 +346,23 @@ class Partitioner : public AnalyzedMutator {
 
   // Null where the loop stays whole.
   Stmt Partition(const ForNode* node) {
-    LimitFinder finder(node, analyzer_);
+    LimitFinder finder(node, analyzer_,
+                       [this](const ForNode* loop) { return HasMaskedTail(loop); });
     if (finder.limits().empty() || !finder.can_partition()) return {};
     return WithVariable(node, "_start", Simple(node->min), [&](const Expr& start) {
       return WithVariable(node, "_stop", Simple(start + node->extent), [&](const Expr& stop) {
-        return PartitionBetween(node, finder.limits(), start, stop);
+        return PartitionBetween(node, finder.limits(), finder.uses_masks(), start, stop);
       });
     });
   }
 
-  Stmt PartitionBetween(const ForNode* node, const std::vector<Limit>& limits, const Expr& start,
-                        const Expr& stop) {
+  Stmt PartitionBetween(const ForNode* node, const std::vector<Limit>& limits, bool uses_masks,
+                        const Expr& start, const Expr& stop) {
     Expr first = start, last = stop;
     int num_first = 0, num_last = 0;
     Decider before, inside, after;
     for (const Limit& limit : limits) {
-      inside.Set(limit.comparison, true);
+      if (!uses_masks || !limit.is_masked()) inside.Set(limit.comparison, true);
       bool is_first = static_cast<bool>(limit.first);
       ++(is_first ? num_first : num_last);
       if (is_first)
@@ -330,9 +371,9 @@ class Partitioner : public AnalyzedMutator {
         last = ir::MinNode::Make(last, limit.end);
       if (limit.is_exact) (is_first ? before : after).Set(limit.comparison, false);
     }
-    // Behind several limits it is not known which of them fails.
+    // Behind several limits it is not known which of them fails, unless they are the same.
     if (num_first != 1) before.known.clear();
-    if (num_last != 1) after.known.clear();
+    if (num_last != 1 && !HaveOneEnd(limits)) after.known.clear();
     first = Simple(num_first ? ir::MinNode::Make(first, stop) : first);
     return WithVariable(node, "_main", first, [&](const Expr& main_start) {
       last = Simple(num_last ? ir::MaxNode::Make(main_start, last) : last);
@@ -345,6 +386,17 @@ class Partitioner : public AnalyzedMutator {
                           {before.Mutate(node->body), inside.Mutate(node->body), tail});
       });
     });
+  }
+
+  bool HaveOneEnd(const std::vector<Limit>& limits) {
+    Expr end;
+    for (const Limit& limit : limits) {
+      if (limit.first) continue;
+      Expr other = Simple(limit.end);
+      if (!end) end = other;
+      if (!limit.is_exact || !StructuralEqual(end, other)) return false;
+    }
+    return true;
   }
 
   // The body of a last tile, where all comparisons are about it: one for each number of iterations

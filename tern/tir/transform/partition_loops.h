@@ -20,6 +20,8 @@ namespace tern::tir {
 //   tail has a body per number of iterations left, so that it stays in registers. A parallel loop
 //   selects that body inside, and is not partitioned otherwise.
 // - Loops with `tail = "guard"` stay, and so do vectorized ones whose tail is masked.
+// - So do loops around a serial loop and masked vectors beside it, as tiles of a GEMM, if nothing
+//   but masks depends on the end: a second tile would be more code, and no faster.
 // - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
 // - So do loops in which lanes of a warp exchange values: where a bound depends on the lane, lanes
 //   would meet in different loops.

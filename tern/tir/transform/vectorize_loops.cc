@@ -61,7 +61,8 @@ class Vectorizer : public AnalyzedMutator {
 
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     faults_.BindLoop(node);
-    if (node->for_kind == ForKind::kParallel) unpartitioned_.insert(node->var.node());
+    if (node->for_kind == ForKind::kParallel) of_parallel_.insert(node->var.node());
+    if (node->for_kind == ForKind::kSerial) of_serial_.insert(node->var.node());
     if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
     if (const ffi::Any* wanted = LanesWanted(node)) return InSteps(node, *wanted);
     return Vectorize(node);
@@ -162,7 +163,7 @@ class Vectorizer : public AnalyzedMutator {
   Stmt Vectorize(const ForNode* loop, int lanes, bool masks) {
     faults_.BindLoop(loop);
     LaneVectorizer vectorizer(loop, lanes, kind_, faults_, analyzer_);
-    if (masks) vectorizer.UseMasks(unpartitioned_);
+    if (masks) vectorizer.UseMasks([this](const Expr& e) { return IsOfParallelLoop(e); });
     if (HasMasks()) vectorizer.MaskSelects();
     if (IterationsAreIndependent(loop, distinct_, analyzer_)) return vectorizer.Run();
     const auto* some = masks ? loop->body.As<IfThenElseNode>() : nullptr;
@@ -175,15 +176,26 @@ class Vectorizer : public AnalyzedMutator {
 
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     faults_.BindLet(node->var, node->value);
-    ir::ForEachExpr(node->value, [&](const Expr& e) {
-      if (unpartitioned_.count(e.As<VarNode>())) unpartitioned_.insert(node->var.node());
-    });
+    for (auto* loops : {&of_parallel_, &of_serial_})
+      if (UsesAny(node->value, *loops)) loops->insert(node->var.node());
     if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value)) {
       if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
         lets_[node->var.node()] = value;
       analyzer_.Bind(node->var, analyzer_.Bounds(node->value));
     }
     return MutateChildren(node, self);
+  }
+
+  using Vars = std::unordered_set<const VarNode*>;
+  static bool UsesAny(const Expr& expr, const Vars& vars) {
+    bool found = false;
+    ir::ForEachExpr(expr, [&](const Expr& e) { found |= vars.count(e.As<VarNode>()) > 0; });
+    return found;
+  }
+  // partition_loops leaves parallel loops whole. Of what depends on a serial loop too, the masks
+  // that it left are wanted.
+  bool IsOfParallelLoop(const Expr& condition) const {
+    return UsesAny(condition, of_parallel_) && !UsesAny(condition, of_serial_);
   }
 
   // Whether what only some lanes of a loop do is masked.
@@ -199,9 +211,8 @@ class Vectorizer : public AnalyzedMutator {
   bool distinct_, reassociate_;
   MemoryEffects effects_;
   FaultAnalysis faults_;
-  ir::VarMap lets_;  // definitions of indices
-  // Variables of parallel loops, which partition_loops leaves whole, and what is computed of them.
-  std::unordered_set<const VarNode*> unpartitioned_;
+  ir::VarMap lets_;               // definitions of indices
+  Vars of_parallel_, of_serial_;  // variables of such loops, and what is computed of them
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ inline constexpr int64_t kMinLanes = 2, kMaxLanes = 128;
 // After:   let mask = ramp(0, 1, 8) < broadcast(min(n - i, 8), 8)
 //          B[ramp(i, 1, 8) where mask] = A[ramp(i, 1, 8) where mask]
 //
-// So are loads of a `select` that may be none of the lane's: select(j <= i, A[j], 0).
+// So are loads of a `select` that may be none of the lane's, if lanes are neighbours in memory:
+// select(j <= i, A[j], 0).
 //
 // Runs after lower_blocks and before flatten_buffers: dimensions show that iterations are
 // independent.

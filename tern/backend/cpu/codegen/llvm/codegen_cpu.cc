@@ -62,17 +62,17 @@ llvm::Function* CodeGenCPU::ParallelBody(const std::string& name) {
 
 void CodeGenCPU::EmitReturn() { builder().CreateRet(builder().getInt32(0)); }
 
-void CodeGenCPU::GoUnlikely(llvm::Value* condition, llvm::BasicBlock* to) {
+void CodeGenCPU::GoUnless(llvm::Value* expected, llvm::BasicBlock* to) {
   llvm::BasicBlock* after = NewBlock("ok");
-  builder().CreateCondBr(condition, to, after,
-                         llvm::MDBuilder(builder().getContext()).createUnlikelyBranchWeights());
+  builder().CreateCondBr(expected, after, to,
+                         llvm::MDBuilder(builder().getContext()).createLikelyBranchWeights());
   builder().SetInsertPoint(after);
 }
 
-void CodeGenCPU::FailIf(llvm::Value* failed, const std::function<void()>& report) {
+void CodeGenCPU::FailIfNonzero(llvm::Value* code) {
   llvm::BasicBlock* error = NewBlock("error");
-  GoUnlikely(failed, error);
-  EmitFailure(error, report);
+  GoUnless(builder().CreateIsNull(code), error);
+  EmitFailure(error, [] {});
 }
 
 void CodeGenCPU::EmitFailure(llvm::BasicBlock* error, const std::function<void()>& report) {
@@ -84,8 +84,7 @@ void CodeGenCPU::EmitFailure(llvm::BasicBlock* error, const std::function<void()
 
 void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
   llvm::BasicBlock* error = NewBlock("error");
-  for (const ir::Expr& part : Conjuncts(node->condition))
-    GoUnlikely(builder().CreateNot(Emit(part)), error);
+  for (const ir::Expr& part : Conjuncts(node->condition)) GoUnless(Emit(part), error);
   EmitFailure(error, [&] {
     std::vector<llvm::Value*> arguments = {env_, Text(node->error_kind)};
     std::vector<int32_t> kinds;
@@ -157,7 +156,7 @@ llvm::Value* CodeGenCPU::EmitImportCall(const ir::CallNode* node) {
   llvm::Value* code =
       CallEnv(env, layout().call(), builder().getInt32Ty(),
               {name, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
-  FailIf(builder().CreateIsNotNull(code), [] {});
+  FailIfNonzero(code);
   return nullptr;
 }
 
@@ -170,7 +169,7 @@ llvm::Value* CodeGenCPU::EmitEntryCall(const ir::CallNode* node) {
   llvm::CallInst* code = builder().CreateCall(
       callee, {env, arguments, builder().getInt32(static_cast<uint32_t>(values.size())), result});
   code->setAttributes(callee->getAttributes());
-  FailIf(builder().CreateIsNotNull(code), [] {});
+  FailIfNonzero(code);
   return nullptr;
 }
 
@@ -198,7 +197,7 @@ llvm::Value* CodeGenCPU::EmitParallelFor(const ir::CallNode* node) {
   llvm::Value* code =
       CallEnv(env, layout().parallel_for(), builder().getInt32Ty(),
               {ParallelBody(node->args[1].As<ir::StringImmNode>()->value), extent, slots});
-  FailIf(builder().CreateIsNotNull(code), [] {});
+  FailIfNonzero(code);
   return nullptr;
 }
 

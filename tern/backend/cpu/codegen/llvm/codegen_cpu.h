@@ -25,12 +25,12 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
 
  private:
   ffi::AbiLayout layout() { return ffi::AbiLayout(target().pointer_bytes()); }
-  // To `to` where the condition holds, else on.
-  void GoUnlikely(llvm::Value* condition, llvm::BasicBlock* to);
+  // On where the condition holds, as it is expected to, else to `to`.
+  void GoUnless(llvm::Value* expected, llvm::BasicBlock* to);
   // In `error`: what `report` emits, then return -1.
   void EmitFailure(llvm::BasicBlock* error, const std::function<void()>& report);
-  // Where `failed`: what `report` emits, then return -1. Else go on.
-  void FailIf(llvm::Value* failed, const std::function<void()>& report);
+  // Returns -1 where a call did not return 0.
+  void FailIfNonzero(llvm::Value* code);
   llvm::Function* DeclareEntry(const std::string& name);
   // The function of a parallel loop's iterations, whether its body has come already or not.
   llvm::Function* ParallelBody(const std::string& name);
