@@ -236,6 +236,13 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
           Refuse("axis " + iter.var.name() + " is summed, and " + load->buffer->name +
                  " does not have it");
       }
+    // Instances beyond the end have elements of their own.
+    for (const BlockIter& iter : block->iters) {
+      const std::vector<Expr>& at = update->store->indices;
+      bool has = std::any_of(at.begin(), at.end(), [&](const Expr& e) { return e.same(iter.var); });
+      if (iter.kind == IterKind::kSpatial && IsPadded(extents.at(iter.var.node())) && !has)
+        Refuse("axis " + iter.var.name() + " is no axis of " + update->store->buffer->name);
+    }
     std::vector<Padded> pads;
     for (const auto* load : loads) pads.push_back(Pad(load->buffer, load->indices, extents));
     pads.push_back(Pad(update->store->buffer, update->store->indices, extents));

@@ -32,6 +32,25 @@ func matmul(A: int32[7, 5], B: int32[5, 6], C: int32[7, 6]) {
   }
 })";
 
+// Rows beyond the one there is would be sums in its place.
+TEST(Schedule, PadsNoAxisThatTheResultDoesNotHave) {
+  Schedule schedule(Parse(R"(
+    func f(A: int32[4], B: int32[4, 1], C: int32[1]) {
+      for i in 0..1, l in 0..4 {
+        block sum(vi: spatial(1) = i, vk: reduce(4) = l) {
+          init { C[0] = int32(0) }
+          C[0] = C[0] + A[vk] * B[vk, vi]
+        }
+      }
+    })"));
+  try {
+    schedule.PadEinsum("sum", {3, 4});
+    FAIL() << "is not refused";
+  } catch (const Error& error) {
+    ExpectContains(error.message(), "axis vi is no axis of C");
+  }
+}
+
 TEST(Schedule, NamesWhatItMakes) {
   Schedule schedule(Parse(kMatmul));
   EXPECT_EQ(schedule.Split("i", {4}), (std::vector<std::string>{"i_0", "i_1"}));
