@@ -312,11 +312,9 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
     versions.push_back(std::move(version));
   std::vector<GemmVersion> others = versions;
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
-  // Fewer for sizes that are rare: each is a kernel to compile. An extent of 1 is no multiple.
+  // An extent of 1 is no multiple.
   if (aligned) {
-    std::erase_if(others, [](const GemmVersion& version) {
-      return !version.one && (version.few == Few::kColumns || version.few == Few::kTiles);
-    });
+    std::erase_if(others, [](const GemmVersion& version) { return version.is_rare; });
     std::erase_if(versions, [&](const GemmVersion& version) {
       return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
     });
