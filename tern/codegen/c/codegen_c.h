@@ -101,6 +101,7 @@ class CodeGenC {
   virtual void EmitAllocate(const tir::AllocateNode* node);
   // Where an element is in its buffer, whose index is given.
   virtual std::string PlaceOf(const ir::Buffer&, const std::string& index) { return index; }
+  virtual Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
   virtual Code PrintLoad(const ir::BufferLoadNode* node);
   virtual void EmitStore(const tir::BufferStoreNode* node);
   virtual Code PrintConversion(const ir::CastNode* node);
@@ -208,7 +209,6 @@ class CodeGenC {
   Code PrintComparison(const char* token, const ir::Expr& a, const ir::Expr& b);
   Code PrintLogic(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
   Code PrintFloorDivision(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
-  Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
   void NoteAddress(const ir::Var& var, const ir::Expr& value);
   // `target = value;` inside of braces, which hold what the value binds too.
   void EmitAssignment(const std::string& target, const ir::Expr& value);

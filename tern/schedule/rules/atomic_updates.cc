@@ -11,7 +11,8 @@
 //       atomic: copy[index[i]] += x
 //     atomic: H[row] += copy           threadIdx.x, what was updated
 //
-// and elsewhere a thread for each update, the contiguous axis of the result innermost:
+// and elsewhere a thread for each update, the contiguous axis of the result innermost. So are rows
+// that are added, where copies of theirs would leave most of the device idle:
 //
 //   for i, j / T (blockIdx.x), T (threadIdx.x)   atomic: H[index[i], j] += x
 //
@@ -101,11 +102,25 @@ void Arrange(Schedule* schedule, const std::string& name, const Updates& updates
   if (order.size() > 1) schedule->Reorder(Around(name, order));
 }
 
+// Updates of a thread on a copy, so that there are some for each of its elements.
+int64_t StepsOf(const Updates& updates, int64_t threads) {
+  return std::max(kLeastSteps, updates.elements * kUpdatesOfElement / threads);
+}
+
+// Whether copies are no worse than threads that update rows in memory, neighbours by neighbours:
+// these meet seldom, and all of the device has some.
+bool FillsDevice(const Updates& updates, int64_t threads, const TargetInfo& target) {
+  if (!updates.contiguous) return true;
+  int64_t steps = StepsOf(updates, threads);
+  return updates.count == 0 ? steps == kLeastSteps
+                            : updates.count >= target.busy_blocks * threads * steps;
+}
+
 void UpdateInCopies(Schedule* schedule, const std::string& name, const Updates& updates,
                     int64_t threads) {
   Names rows = updates.rows;
   std::string inner = FuseLoops(schedule, name, updates.others);
-  int64_t steps = std::max(kLeastSteps, updates.elements * kUpdatesOfElement / threads);
+  int64_t steps = StepsOf(updates, threads);
   Names names;
   for (const char* suffix : {"_o", "_s", "_t"})
     names.push_back(FreshLoopName(*schedule, inner + suffix));
@@ -135,7 +150,8 @@ void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo
   Arrange(schedule, name, updates);
   int64_t threads = std::min(kBlockThreads, target.max_threads);
   bool often = updates.count == 0 || updates.count >= kUpdatesOfElement * updates.elements;
-  if (updates.elements > 0 && often) return UpdateInCopies(schedule, name, updates, threads);
+  if (updates.elements > 0 && often && FillsDevice(updates, threads, target))
+    return UpdateInCopies(schedule, name, updates, threads);
   Names all = updates.rows;
   all.insert(all.end(), updates.others.begin(), updates.others.end());
   SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), threads);

@@ -13,6 +13,7 @@
 #include "tern/schedule/rules/canonical_axes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
+#include "tern/schedule/rules/last_writes.h"
 #include "tern/schedule/rules/packed_tensors.h"
 #include "tern/schedule/rules/polyphase.h"
 #include "tern/schedule/rules/reduction_versions.h"
@@ -298,7 +299,7 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
   Explanation& told = *explanation;
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
-  if (target.has_shared_memory()) function = SortUpdates(function);
+  if (target.has_shared_memory()) function = LastWrites(SortUpdates(function));
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)
@@ -311,11 +312,9 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
     versions.push_back(std::move(version));
   std::vector<GemmVersion> others = versions;
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
-  // Fewer for sizes that are rare: each is a kernel to compile. An extent of 1 is no multiple.
+  // An extent of 1 is no multiple.
   if (aligned) {
-    std::erase_if(others, [](const GemmVersion& version) {
-      return !version.one && (version.few == Few::kColumns || version.few == Few::kTiles);
-    });
+    std::erase_if(others, [](const GemmVersion& version) { return version.is_rare; });
     std::erase_if(versions, [&](const GemmVersion& version) {
       return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
     });

@@ -24,13 +24,13 @@ namespace {
 // Tensors of any sizes, all indexed alike: the same of their elements in the order of memory. The
 // last vector is predicated, and taken by its elements where it is cut off.
 //
-// Others: coalesced elements, four of a thread where there are enough.
+// Others: coalesced elements, 16 bytes of a thread where there are enough.
 //   for rows, j / 4 / 256           blockIdx.x
 //     for j in 256                  threadIdx.x
-//       for j in 4, unrolled        256 apart, predicated
+//       for j in 4, unrolled        256 apart, predicated; of narrow elements 8 or 16
 
-// Loads of a thread that are under way at a time, where they are no vectors.
-constexpr int64_t kUnrolled = 4;
+// Bytes that a thread writes, element by element, so that as many loads are under way at a time.
+constexpr int64_t kUnrolledBytes = 16;
 // Shorter rows, whose length is known, are taken as one row.
 constexpr int64_t kShortRow = 512;
 
@@ -124,7 +124,8 @@ void MoveScalars(Schedule* schedule, const BlockInfo& block, Schedule::Names loo
     if (axis.loop == loops.back()) row = ConstExtent(axis);
   bool in_rows = loops.size() > 1 && (row == 0 || row >= kShortRow);
   std::string last = in_rows ? loops.back() : FuseLoops(schedule, name, loops);
-  int64_t threads = ThreadsFor(count, target), unrolled = kUnrolled;
+  int64_t threads = ThreadsFor(count, target),
+          unrolled = std::max<int64_t>(4, kUnrolledBytes / block.accesses[0].buffer->dtype.bytes());
   if (in_rows && row == 0) threads = std::min<int64_t>(threads, kBlockThreads / 2);
   while (count > 0 && unrolled > 1 && count < unrolled * threads * target.busy_blocks * 2)
     unrolled /= 2;

@@ -362,7 +362,8 @@ void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetI
   int64_t lanes = reduction.lanes, most = std::min(kBlockThreads, target.max_threads);
   int64_t warp = std::max<int64_t>(target.warp_size, 32);
   int64_t loads = (inner.number + lanes - 1) / lanes;
-  int64_t x = !inner.is_known() ? (target.likely_steps ? std::min(warp, most) : most)
+  int64_t likely = target.likely_steps ? std::max(warp, target.likely_steps / 16) : most;
+  int64_t x = !inner.is_known() ? std::min(likely, most)
               : loads <= warp   ? PowerFor(loads, std::min(warp, most))
                                 : ThreadsForRow(inner.number, lanes, target);
   int64_t y = reduction.outer.empty() ? 1
@@ -456,7 +457,8 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const Reduction& 
   const std::string &name = reduction.name, &j = block.axes[reduction.contiguous].loop;
   Size steps = reduction.steps(), columns = reduction.columns;
   int64_t most = std::min<int64_t>(2 * kBlockThreads, target.max_threads);
-  int64_t x = PowerFor(columns.is_known() ? columns.number : kColumns, kColumns);
+  int64_t likely = target.likely_columns ? target.likely_columns : kColumns;
+  int64_t x = PowerFor(columns.is_known() ? columns.number : likely, kColumns);
   int64_t y = most / x;
   if (steps.is_known()) y = std::min(y, PowerFor(steps.number / kLeastLoads, y));
   auto blocks_of = [&](int64_t width) {

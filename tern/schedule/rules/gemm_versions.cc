@@ -22,9 +22,12 @@ struct Side {
   int64_t most, likely;
 };
 // The tiles of a device are large.
+constexpr int64_t kFewRows = 32;
 std::vector<Side> OfDevices() {
-  return {
-      {AxisRole::kM, 1, 1}, {AxisRole::kN, 1, 1}, {AxisRole::kM, 32, 16}, {AxisRole::kN, 32, 16}};
+  return {{AxisRole::kM, 1, 1},
+          {AxisRole::kN, 1, 1},
+          {AxisRole::kM, kFewRows, 16},
+          {AxisRole::kN, kFewRows, 16}};
 }
 // Results of a device's GEMV.
 constexpr int64_t kLikelyColumns = 2048;
@@ -34,8 +37,20 @@ std::vector<Side> OfHosts() {
   return {{AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4}, {AxisRole::kM, 1, 1},
           {AxisRole::kM, 3, 3}, {AxisRole::kM, 8, 8}, {AxisRole::kN, 64, 16}};
 }
-// So many results of sums of so many steps are too few tiles for a device, unless K is split.
-constexpr int64_t kFewResults = 512 * 512, kLongSum = 1024, kLikelySide = 256, kLikelyLong = 4096;
+// Up to so many results, of so many steps at least, large tiles are too few for a device. M and N
+// are taken as `side`, K as `steps`: of few it is not split.
+struct Tiles {
+  int64_t results, least_steps, side, steps;
+  bool is_rare;
+};
+constexpr int64_t kLikelyLong = 4096;
+constexpr Tiles kTiles[] = {{int64_t{1} << 18, 1024, 256, kLikelyLong, false},
+                            {int64_t{1} << 19, 1, 512, 512, false},
+                            {int64_t{1} << 21, 1, 1024, 2048, true}};
+// Of few rows, or columns, the same: so many of the other side, and steps.
+constexpr int64_t kFewOthers = 2048, kLikelyOthers = 1024;
+// A dynamic K up to here is short: no parts of it are summed by themselves.
+constexpr int64_t kShortSum = 512, kLikelyShort = 256;
 
 // The product of the extents of a block's axes of some roles; null where there is none.
 Expr SizeOf(const BlockInfo& block, const std::vector<AxisRole>& roles) {
@@ -95,14 +110,22 @@ Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
   return found;
 }
 
-// That results of dynamic sizes are a few tiles, of long sums.
-Expr HasFewTiles(const BlockInfo& block) {
+// That results of dynamic sizes are no more than this, each a sum of at least so many steps.
+Expr HasFewTiles(const BlockInfo& block, int64_t most, int64_t least_steps) {
   Expr results = SizeOf(block, {AxisRole::kM, AxisRole::kN, AxisRole::kBatch}),
        steps = SizeOf(block, {AxisRole::kK});
   bool dynamic = IsDynamic(block, AxisRole::kM) || IsDynamic(block, AxisRole::kN);
   if (!results || !steps || !dynamic) return {};
-  return ir::LENode::Make(results, ir::MakeConst(results.dtype(), kFewResults)) &&
-         ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kLongSum));
+  Expr few = ir::LENode::Make(results, ir::MakeConst(results.dtype(), double(most)));
+  if (least_steps <= 1) return few;
+  return few && ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), double(least_steps)));
+}
+
+// That a dynamic K of otherwise static sizes is short.
+Expr HasFewSteps(const BlockInfo& block) {
+  for (AxisRole role : {AxisRole::kM, AxisRole::kN, AxisRole::kBatch})
+    if (IsDynamic(block, role)) return {};
+  return IsFew(block, AxisRole::kK, kShortSum);
 }
 
 // Whether a GEMM has an operand that is packed before the first call, once for all sizes.
@@ -171,6 +194,24 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
   if (!target.is_device && HasConstants(Schedule(function), blocks)) return {};
   std::set<const VarNode*> known = CallersVars(function);
   std::vector<GemmVersion> versions;
+  // Few rows (or columns) of long sums, and not many of the others: too few tiles.
+  auto add_long = [&](AxisRole role, int64_t likely) {
+    AxisRole other = role == AxisRole::kM ? AxisRole::kN : AxisRole::kM;
+    Expr when = AllOf(blocks, known, [&](const BlockInfo& block) -> Expr {
+      Expr few = IsFew(block, role, kFewRows), others = SizeOf(block, {other, AxisRole::kBatch}),
+           steps = SizeOf(block, {AxisRole::kK});
+      if (!few || !others || !steps) return {};
+      return few && ir::LENode::Make(others, ir::MakeConst(others.dtype(), kFewOthers)) &&
+             ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kFewOthers));
+    });
+    if (!when) return;
+    versions.push_back({when, target, {}});
+    TargetInfo& guess = versions.back().target;
+    (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
+    (role == AxisRole::kM ? guess.likely_n : guess.likely_m) = kLikelyOthers;
+    guess.likely_k = kLikelyLong;
+    guess.likely_batch = 1;
+  };
   for (const auto& [role, most, likely] : target.is_device ? OfDevices() : OfHosts()) {
     Expr when =
         AllOf(blocks, known, [&](const BlockInfo& block) { return IsFew(block, role, most); });
@@ -181,18 +222,27 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
       if (!one || !known.count(one.node())) continue;
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
-    versions.push_back({when, target, role == AxisRole::kM ? Few::kRows : Few::kColumns, one});
+    if (!one && target.is_device) add_long(role, likely);
+    versions.push_back({when, target, one});
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
   }
-  Expr few_tiles = target.is_device ? AllOf(blocks, known, HasFewTiles) : Expr();
-  if (few_tiles) {
-    versions.push_back({few_tiles, target, Few::kTiles});
+  if (!target.is_device) return versions;
+  for (const Tiles& tiles : kTiles) {
+    Expr when = AllOf(blocks, known, [&](const BlockInfo& block) {
+      return HasFewTiles(block, tiles.results, tiles.least_steps);
+    });
+    if (!when) continue;
+    versions.push_back({when, target, {}, tiles.is_rare});
     TargetInfo& guess = versions.back().target;
-    guess.likely_m = guess.likely_n = kLikelySide;
-    guess.likely_k = kLikelyLong;
+    guess.likely_m = guess.likely_n = tiles.side;
+    guess.likely_k = tiles.steps;
     guess.likely_batch = 1;
+  }
+  if (Expr when = AllOf(blocks, known, HasFewSteps)) {
+    versions.push_back({when, target, {}});
+    versions.back().target.likely_k = kLikelyShort;
   }
   return versions;
 }

@@ -16,18 +16,21 @@ namespace tern::schedule {
 //
 //   if m == 1 { scheduled with 1 for m: a GEMV, or a reduction }
 //   else if n == 1 { the same }
-//   else if m <= 32 { scheduled for few rows }
-//   else if n <= 32 { for few columns }
+//   else if m <= 32 { scheduled for few rows; where k >= 2048 and n <= 2048, K is split }
+//   else if n <= 32 { for few columns; the same }
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
+//   else if m * n <= 524288 { small tiles }
+//   else if m * n <= 2097152 { medium ones }
 //   else { for many }
 //
+// and where K alone is dynamic, one for k <= 512, for which K is not split.
+//
 // On a host: n <= 7, m == 1, m <= 3, m <= 8, n <= 64, and others.
-enum class Few { kRows, kColumns, kTiles, kResults };  // kResults: of a reduction
 struct GemmVersion {
-  tir::Expr when;     // of the function's own extents and scalars
-  TargetInfo target;  // with other guesses of M, N and K
-  Few few = Few::kResults;
-  tir::Var one;  // an extent that is 1; null: none
+  tir::Expr when;        // of the function's own extents and scalars
+  TargetInfo target;     // with other guesses of M, N and K
+  tir::Var one;          // an extent that is 1; null: none
+  bool is_rare = false;  // worth no kernel for sizes that are not aligned
 };
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.

@@ -45,7 +45,7 @@ constexpr double kFmaPerCycle = 2048, kElementInstructions = 7, kSumInstructions
                  kLanesPerCycle = 128, kBytesPerCycle = 32, kStepCycles = 150, kStartCycles = 3000,
                  kBeside = 0.85;
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 32;  // of a multiprocessor; of a thread
-constexpr int64_t kMostHead = 256, kLeastHead = 33, kLeastColumns = 16;
+constexpr int64_t kMostHead = 256, kLeastColumns = 16;
 constexpr int64_t kCopies = 4;  // lanes that have parts of a row
 
 struct GroupAttentionPlan : DeviceGemmPlan {
@@ -259,9 +259,6 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   if (values.n < kLeastColumns)
     Refuse("there are less than " + std::to_string(kLeastColumns) + " columns of values");
   if (longest > kMostHead) Refuse("the size of a head is above " + std::to_string(kMostHead));
-  if (!want.is_asked() && (longest < kLeastHead || (!values.dynamic_m && values.m < kGroupBlock)))
-    Refuse("there are less than " + std::to_string(kGroupBlock) +
-           " queries, or heads of less than " + std::to_string(kLeastHead));
   int64_t head = RoundUp(scores.k, kGroupBlock), columns = RoundUp(values.n, kGroupBlock);
   std::vector<P> plans;
   for (int64_t groups : {2, 1})

@@ -7,6 +7,7 @@
 #include "tern/arith/analyzer.h"
 #include "tern/ir/visitor.h"
 #include "tern/schedule/rules/block_kind.h"
+#include "tern/schedule/rules/device_reductions.h"
 
 namespace tern::schedule {
 
@@ -20,8 +21,13 @@ struct Guess {
 };
 constexpr Guess kGuesses[] = {{16, 4}, {512, 128}, {8192, 2048}};
 
-// Up to so many steps, or elements of a row, are few, and taken as so many.
-constexpr Guess kFewSteps = {512, 64};
+// Up to so many steps are few, and taken as so many: a warp's, or those of a thread block.
+constexpr Guess kFewSteps[] = {{512, 64}, {8192, 4096}};
+// The same of the elements of a row of several blocks: a warp's.
+constexpr Guess kShortRow[] = {{1024, 64}};
+
+// Up to so many neighbouring results are few, and have so many threads, where others have a warp.
+constexpr Guess kFewColumns = {16, 8};
 
 // The product of the extents of the axes that count; null where it is static.
 template <class Counts>
@@ -43,14 +49,35 @@ Expr DynamicResults(const BlockInfo& block) {
   return DynamicSize(block, [&](size_t a) { return block.axes[a].kind == IterKind::kSpatial; });
 }
 
+bool IsRow(const BlockInfo& block) {
+  return block.kind == BlockKind::kSoftmax || block.kind == BlockKind::kNormalization;
+}
+
 // The steps of a reduction, or the elements of a row of several blocks.
 Expr DynamicSteps(const BlockInfo& block) {
-  bool rows = block.kind == BlockKind::kSoftmax || block.kind == BlockKind::kNormalization;
-  if (rows)
+  if (IsRow(block))
     return DynamicSize(
         block, [&](size_t a) { return std::count(block.rows.begin(), block.rows.end(), a) == 0; });
   if (block.kind != BlockKind::kReduction) return {};
   return DynamicSize(block, [&](size_t a) { return block.axes[a].kind == IterKind::kReduce; });
+}
+
+// The results that are neighbours where a reduction reads them, and not all of its results.
+Expr DynamicColumns(const BlockInfo& block) {
+  if (block.kind != BlockKind::kReduction) return {};
+  const BlockAccess* read = MainReadOf(block);
+  if (!read) return {};
+  size_t columns = *ContiguousAxis(block, *read);
+  bool has_others = false;
+  for (size_t a = 0; a < block.axes.size(); ++a)
+    has_others |= a != columns && block.axes[a].kind == IterKind::kSpatial;
+  if (!has_others || block.axes[columns].kind != IterKind::kSpatial) return {};
+  return DynamicSize(block, [&](size_t a) { return a == columns; });
+}
+
+bool HasRows(const PrimFunc& function) {
+  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  return std::any_of(blocks.begin(), blocks.end(), IsRow);
 }
 
 // Versions of products are many kernels to compile each, and their time is that of the products.
@@ -82,14 +109,18 @@ std::vector<Expr> DynamicSizes(const PrimFunc& function, Expr (*size)(const Bloc
   return sizes;
 }
 
-// That none of the sizes is above a limit.
+// That none of the sizes is above a limit. What holds of no size is a constant.
 Expr AreFew(const std::vector<Expr>& sizes, int64_t limit) {
   Expr when;
+  arith::Analyzer analyzer;
   for (const Expr& size : sizes) {
+    ir::ForEachExpr(size, [&](const Expr& part) {
+      if (const auto* var = part.As<VarNode>()) analyzer.Bind(Var(var), {.lo = 1});
+    });
     Expr few = ir::LENode::Make(size, ir::MakeConst(size.dtype(), static_cast<double>(limit)));
     when = when ? when && few : few;
   }
-  return arith::Analyzer().Simplify(when);
+  return analyzer.Simplify(when);
 }
 
 }  // namespace
@@ -97,17 +128,35 @@ Expr AreFew(const std::vector<Expr>& sizes, int64_t limit) {
 std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory()) return {};
   std::vector<GemmVersion> versions;
-  std::vector<Expr> steps;
-  if (!HasProducts(function)) steps = DynamicSizes(function, DynamicSteps);
-  if (!steps.empty()) {
-    versions.push_back({AreFew(steps, kFewSteps.limit), target});
-    versions.back().target.likely_steps = kFewSteps.likely;
+  std::vector<Expr> steps, columns, results = DynamicSizes(function, DynamicResults);
+  if (!HasProducts(function)) {
+    steps = DynamicSizes(function, DynamicSteps);
+    columns = DynamicSizes(function, DynamicColumns);
   }
-  if (std::vector<Expr> results = DynamicSizes(function, DynamicResults); !results.empty())
+  auto add_steps = [&](const auto& guesses) {
+    for (const Guess& guess : guesses) {
+      versions.push_back({AreFew(steps, guess.limit), target, {}});
+      versions.back().target.likely_steps = guess.likely;
+    }
+  };
+  if (!steps.empty()) HasRows(function) ? add_steps(kShortRow) : add_steps(kFewSteps);
+  auto add_results = [&](const TargetInfo& base, const Expr& where) {
+    if (results.empty()) return;
     for (const Guess& guess : kGuesses) {
-      versions.push_back({AreFew(results, guess.limit), target});
+      Expr when = AreFew(results, guess.limit);
+      versions.push_back({where ? where && when : when, base, {}});
       versions.back().target.likely_results = guess.likely;
     }
+  };
+  if (!columns.empty()) {
+    TargetInfo few = target;
+    few.likely_columns = kFewColumns.likely;
+    Expr when = AreFew(columns, kFewColumns.limit);
+    add_results(few, when);
+    versions.push_back({when, few, {}});
+  }
+  add_results(target, {});
+  std::erase_if(versions, [](const GemmVersion& one) { return ir::IsConst(one.when, 0); });
   return versions;
 }
 

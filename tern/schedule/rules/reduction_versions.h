@@ -16,6 +16,10 @@ namespace tern::schedule {
 // short rows of softmax and norms, which have few threads each, unless there are products too:
 //
 //   if m <= 512 { several rows of a thread block } else { one }
+//
+// And for few results that are neighbours in memory, of which others are far away:
+//
+//   if q <= 16 { 8 threads along q, the others along what is reduced } else { 32 along q }
 std::vector<GemmVersion> FindReductionVersions(const tir::PrimFunc& function,
                                                const TargetInfo& target);
 

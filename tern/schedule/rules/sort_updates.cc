@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "tern/arith/linear.h"
-#include "tern/schedule/nest.h"
 #include "tern/schedule/new_block.h"
+#include "tern/schedule/rules/scattered_rows.h"
 #include "tern/tir/analysis/commuting_update.h"
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/attributes.h"
@@ -52,63 +51,24 @@ class Sorter {
 
  private:
   bool Match() {
-    if (block_->init || block_->predicate || !nest_.around.empty()) return false;
-    Stmt body = block_->body;
-    ir::VarMap values;
-    for (const auto* let = body.As<LetStmtNode>(); let; let = body.As<LetStmtNode>()) {
-      values[let->var.node()] = ir::Substitute(let->value, values);
-      body = let->body;
-    }
-    if (!body.As<BufferStoreNode>()) return false;
-    body_ = Substitute(body, values);
+    if (block_->init || block_->predicate) return false;
+    body_ = WithoutLets(block_);
+    if (!body_.As<BufferStoreNode>()) return false;
     update_ = FindCommutingUpdate(body_);
     if (!update_ || update_->is_atomic() || !update_->buffer->dtype.is_float()) return false;
-    return MatchAxes() && MatchIndices();
-  }
-
-  // Each axis has its own loop, and just one is none of the indices.
-  bool MatchAxes() {
-    for (const BlockIter& iter : block_->iters) {
-      auto loop = std::find_if(nest_.loops.begin(), nest_.loops.end(), [&](const ForNode* each) {
-        return each->var.get() == iter.binding.get();
-      });
-      if (loop == nest_.loops.end() || (*loop)->for_kind != ForKind::kSerial ||
-          !ir::IsConst((*loop)->min, 0) || iter.var.dtype() != kInt64)
-        return false;
-      bool own = std::any_of(update_->indices.begin(), update_->indices.end(),
-                             [&](const Expr& index) { return index.get() == iter.var.get(); });
-      if (!own && step_) return false;
-      if (!own) step_ = &iter;
-    }
-    if (!step_ || nest_.loops.size() != block_->iters.size()) return false;
-    std::optional<int64_t> count = ir::AsConstInt(step_->extent);
-    return !count || *count >= kLeastUpdates;
-  }
-
-  // One index is computed of the step alone.
-  bool MatchIndices() {
-    int found = 0;
-    for (size_t d = 0; d < update_->indices.size(); ++d) {
-      const Expr& index = update_->indices[d];
-      if (!ir::UsesVar(index, step_->var.node())) continue;
-      bool alone = arith::IsIndexType(index.dtype());
-      for (const BlockIter& iter : block_->iters)
-        alone &= &iter == step_ || !ir::UsesVar(index, iter.var.node());
-      std::optional<int64_t> rows = ir::AsConstInt(update_->buffer->shape[d]);
-      if (!alone || !rows || *rows > kMostRows) return false;
-      dimension_ = d;
-      rows_ = Expr(*rows);
-      ++found;
-    }
-    for (const Expr& index : update_->indices)
-      if (!ir::UsesVar(index, step_->var.node()) && !index.As<VarNode>()) return false;
-    return found == 1;
+    std::optional<ScatteredRows> scattered = FindScatteredRows(nest_, update_->indices);
+    if (!scattered) return false;
+    scattered_ = *scattered;
+    step_ = scattered_.step;
+    std::optional<int64_t> rows = ir::AsConstInt(update_->buffer->shape[scattered_.dimension]),
+                           count = ir::AsConstInt(step_->extent);
+    if (!rows || *rows > kMostRows || (count && *count < kLeastUpdates)) return false;
+    rows_ = Expr(*rows);
+    return true;
   }
 
   // Where an update goes, and the count of its tile.
-  Expr Row(const Expr& i) const {
-    return Wide(ir::Substitute(update_->indices[dimension_], {{step_->var.node(), i}}));
-  }
+  Expr Row(const Expr& i) const { return scattered_.Row(i); }
   Expr Count(const Expr& i) const { return Row(i) * tiles_ + ir::FloorDiv(i, Expr(kTile)); }
 
   Stmt Zero(const Expr& total) const {
@@ -153,7 +113,7 @@ class Sorter {
         axes[iter.var.node()] = sums.Add(AxisName(iter), iter.extent, IterKind::kSpatial);
     std::vector<Expr> at;
     for (size_t d = 0; d < update_->indices.size(); ++d)
-      at.push_back(d == dimension_ ? row : ir::Substitute(update_->indices[d], axes));
+      at.push_back(d == scattered_.dimension ? row : ir::Substitute(update_->indices[d], axes));
     Buffer sum = Local("sum", update_->buffer->dtype);
     Var e("e"), i("i");
     axes[step_->var.node()] = i;
@@ -178,8 +138,8 @@ class Sorter {
   const BlockNode* block_;
   Stmt body_;
   std::optional<CommutingUpdate> update_;  // of the body without definitions
-  const BlockIter* step_ = nullptr;        // along the updates of an element
-  size_t dimension_ = 0;                   // of the result that the updates choose
+  ScatteredRows scattered_;
+  const BlockIter* step_ = nullptr;  // along the updates of an element
   Expr rows_, tiles_;
   Buffer counts_, starts_, order_;
 };

@@ -36,6 +36,8 @@ struct TargetInfo {
   int64_t likely_results = 0;
   // And of its steps, or of the elements of a row of several blocks; 0: many.
   int64_t likely_steps = 0;
+  // And of the results that are neighbours in memory; 0: many.
+  int64_t likely_columns = 0;
 
   // Whether threads of blocks share memory there.
   bool has_shared_memory() const { return is_device && max_threads > 0 && shared_bytes > 0; }

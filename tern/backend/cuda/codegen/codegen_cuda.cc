@@ -241,6 +241,7 @@ std::string CodeGenCuda::Preamble() const { return "// Written by Tern.\n"; }
 
 std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   distinct_ = tir::TensorsAreDistinct(function);
+  read_only_.clear();
   reassociates_ = tir::HasFlag(function, tir::attr::kReassociate);
   operands_.Begin(function);
   group_operands_ = GroupOperands(function);
@@ -261,6 +262,7 @@ std::string CodeGenCuda::PrintParam(const tir::Param& param) {
     bool is_const = !usage().written.contains(param.var.node());
     std::string name = DefineBuffer(param.buffer);
     DefineAddress(param.buffer, name);
+    if (distinct_ && is_const) read_only_.insert(name);
     // What threads of a block hand on through memory may not be taken to be a thread's own.
     return PointerType(StorageType(param.buffer->dtype), ir::StorageScope::kGlobal, is_const) +
            (distinct_ && is_const ? " __restrict__ " : " ") + name;
@@ -356,9 +358,12 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
   bool from_float = cast && cast->value.dtype() == DataType::Float(32);
-  std::string value = from_float ? PrintToRound(cast->value) : Print(node->value).text;
+  std::string bits = ElementBits(node->value);
+  if (bits.empty())
+    bits = fmt::format("{}({})", ToBits(dtype),
+                       from_float ? PrintToRound(cast->value) : Print(node->value).text);
   std::string place = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
-  Line(fmt::format("{}[{}] = {}({});", NameOf(node->buffer), place, ToBits(dtype), value));
+  Line(fmt::format("{}[{}] = {};", NameOf(node->buffer), place, bits));
 }
 
 std::string CodeGenCuda::PlaceOf(const ir::Buffer& buffer, const std::string& index) {

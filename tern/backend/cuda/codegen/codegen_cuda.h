@@ -33,6 +33,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   void EmitFunctionStart(const tir::PrimFunc& function) override;
   void EmitAllocate(const tir::AllocateNode* node) override;
   codegen::Code PrintLoad(const ir::BufferLoadNode* node) override;
+  codegen::Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes,
+                            const ir::Expr& no) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
   codegen::Code PrintCall(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
@@ -60,6 +62,13 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string PlaceOf(const ir::Buffer& buffer, const std::string& index) override;
   // A call of a helper.
   void EmitHelper(const Helper& helper, const std::string& args = "");
+
+  // ---- Loads under a condition (chosen_loads.cc)
+
+  // The address of an element that is not written, or of zero, or of one of two such; "" for none.
+  std::string ChosenAddress(const ir::Expr& value);
+  // As it is in memory, of an element that is copied; "" where it is computed.
+  std::string ElementBits(const ir::Expr& value);
 
   // ---- Two integers of 16 bits in a register (packed_vectors.cc)
 
@@ -92,6 +101,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::map<const ir::VarNode*, int64_t> kernel_args_;  // the tensors among its arguments
   int64_t threads_ = 0;                                // of its blocks
   bool sets_registers_ = false;                        // whether its warps trade registers
+
+  std::set<std::string> read_only_;  // tensors that no thread writes
 
   codegen::MatrixOperands operands_;
   std::set<const ir::BufferNode*> group_operands_;         // of multiplications of groups of warps
