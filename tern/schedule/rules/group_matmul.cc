@@ -42,6 +42,10 @@ constexpr int64_t kBarrierBytes = 1024;
 // Stages with which two thread blocks run on a multiprocessor.
 constexpr int64_t kFewStages = 2;
 
+// Groups that take turns: one stores while the other one multiplies. A thread has no more
+// accumulators than this.
+constexpr int64_t kTurns = 2, kMostAccumulators = 128;
+
 // To choose from, the largest first.
 struct GroupTiles {
   int64_t rows, columns;
@@ -57,8 +61,11 @@ struct GroupPlan : DeviceGemmPlan {
         {"stages", &P::stages}, {"split_k", &P::split_k}, {"roles", &P::roles}};
     return fields;
   }
-  int64_t roles = 0;  // 1: a warp of its own copies, and thread blocks compute tile after tile
-  int64_t groups() const { return tile_m / kGroupBlock; }
+  // 1: a warp of its own copies, and thread blocks compute tile after tile; 2: and two groups of
+  // warps take these in turn.
+  int64_t roles = 0;
+  bool takes_turns() const { return roles == kTurns; }
+  int64_t groups() const { return takes_turns() ? 1 : tile_m / kGroupBlock; }
 };
 using P = GroupPlan;
 
@@ -76,8 +83,9 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
 // Whether a warp of its own can copy: by bulk copies, of tensors of 16-bit elements whose sizes are
 // constant, along their own axes.
 bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
-  return gemm.a.dtype.bits() == 16 && !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k &&
-         !gemm.dynamic_batch && plan.split_k == 1 &&
+  int64_t accumulators = plan.tile_m * plan.tile_n / plan.groups() / tir::kWarpGroupThreads;
+  return accumulators <= kMostAccumulators && gemm.a.dtype.bits() == 16 && !gemm.dynamic_m &&
+         !gemm.dynamic_n && !gemm.dynamic_k && !gemm.dynamic_batch && plan.split_k == 1 &&
          (plan.stages + kLateVersions) * StageBytes(gemm, plan) + kBarrierBytes <=
              target.shared_bytes;
 }
@@ -129,7 +137,7 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
         plan.stages = count;
         plan.split_k = parts;
-        for (int64_t roles : {1, 0}) {
+        for (int64_t roles : {kTurns, int64_t{1}, int64_t{0}}) {
           plan.roles = roles;
           if (roles > 0 && (count != stages[0] || !MayHaveRoles(gemm, plan, target))) continue;
           SetCost(gemm, target, multiprocessors, &plan);
@@ -146,7 +154,7 @@ class GroupScheduler : public GroupSteps {
   GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
                  const std::string& type, const P& plan, const GroupInstructions& instructions,
                  bool exchanges)
-      : GroupSteps(schedule, block, gemm, plan),
+      : GroupSteps(schedule, block, gemm, plan, plan.takes_turns() ? 0 : plan.groups()),
         plan_(plan),
         multiprocessors_(instructions.multiprocessors),
         prefix_(instructions.prefix),
@@ -174,16 +182,17 @@ class GroupScheduler : public GroupSteps {
     SetBlockLayout(right, gemm_.b.rank);
     ShareAmongThreads(left, left_copy, "as");
     ShareAmongThreads(right, right_copy, "bs");
-    schedule_.Bind(Name("init") + "." + Name("ig"), "threadIdx.z");
+    ShareGroups(Name("init") + "." + Name("ig"));
     schedule_.Unroll(ShareAmongLanes(&schedule_, Name("init"), Name("ii"), Name("ji"), plan_.tile_n,
                                      0, Name("f")));
-    schedule_.Bind(At("ig"), "threadIdx.z");
+    ShareGroups(At("ig"));
     schedule_.Tensorize(At("ii"), intrinsic_);
     if (exchanges_) Exchange(acc, exchanged);
     int64_t neighbours = exchanges_ ? kRowNeighbours : kPairNeighbours;
     int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
                                         groups(), Name("e"), neighbours, vector));
+    if (groups() == 0) schedule_.Unroll(LoopOf(reader, Name("eb")));
     if (plan_.roles == 0 || !Try(&schedule_, [&](Schedule* attempt) { SplitRoles(attempt); }))
       PipelineCopies();
   }
@@ -191,7 +200,7 @@ class GroupScheduler : public GroupSteps {
  private:
   // Returns the last loop of the grid.
   std::string Tile() {
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.groups(), kGroupBlock},
+    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.tile_m / kGroupBlock, kGroupBlock},
                     {Name("ib"), Name("ig"), Name("ii")});
     schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
     schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k}, {Name("lo"), Name("li")});
@@ -203,7 +212,16 @@ class GroupScheduler : public GroupSteps {
   void SplitRoles(Schedule* schedule) const {
     int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
     schedule->Pipeline(Name("lo"), {0, 0, stages - 1}, {0},
-                       PipelineRoles{plan_.stages + kLateVersions, multiprocessors_});
+                       PipelineRoles{plan_.stages + kLateVersions, multiprocessors_,
+                                     plan_.takes_turns() ? kTurns : 1});
+  }
+
+  // A loop over blocks of 64 rows: each is a group's, or all are.
+  void ShareGroups(const std::string& loop) {
+    if (groups() > 0)
+      schedule_.Bind(loop, "threadIdx.z");
+    else
+      schedule_.Unroll(loop);
   }
 
   int64_t RowsOfTiles() const {
@@ -225,7 +243,7 @@ class GroupScheduler : public GroupSteps {
   void Exchange(const std::string& block, const Names& loops) {
     SetGroupRowLayout(&schedule_, sums_, gemm_.c->shape.size(), plan_.tile_n);
     schedule_.Split(LoopOf(block, loops[0]), {kGroupBlock}, {Name("rg"), Name("rr")});
-    schedule_.Bind(LoopOf(block, Name("rg")), "threadIdx.z");
+    ShareGroups(LoopOf(block, Name("rg")));
     schedule_.Tensorize(LoopOf(block, Name("rr")),
                         fmt::format("{}_rows_{}{}", prefix_, plan_.tile_n,
                                     gemm_.c->dtype.is_float() ? "" : "_s32"));
