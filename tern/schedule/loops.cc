@@ -580,6 +580,7 @@ void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& sta
   for (int64_t stage : async) args.push_back("async " + std::to_string(stage));
   if (roles) args.push_back("roles " + std::to_string(roles->tiles));
   if (roles && roles->blocks) args.push_back("blocks " + std::to_string(roles->blocks));
+  if (roles && roles->turns > 1) args.push_back("turns " + std::to_string(roles->turns));
   Do("pipeline", args, [&]() -> Names {
     const ForNode* loop = FindLoop(name);
     CheckSerial(loop);
@@ -607,7 +608,11 @@ void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& sta
     if (roles && (roles->tiles < 2 || roles->tiles > pipeline::kMaxStage))
       Refuse("roles have 2 to " + std::to_string(pipeline::kMaxStage) + " tiles, got " +
              std::to_string(roles->tiles));
-    if (roles) copy->annotations[pipeline::kRoles] = numbers({roles->tiles, roles->blocks});
+    if (roles && (roles->turns < 1 || roles->turns > pipeline::kMaxTurns))
+      Refuse("1 to " + std::to_string(pipeline::kMaxTurns) + " groups take turns, got " +
+             std::to_string(roles->turns));
+    if (roles)
+      copy->annotations[pipeline::kRoles] = numbers({roles->tiles, roles->blocks, roles->turns});
     ReplaceStmt(loop, Stmt(copy));
     return {};
   });

@@ -50,6 +50,7 @@ const char* TailStrategyName(TailStrategy tail);
 struct PipelineRoles {
   int64_t tiles = 2;   // that it may be ahead
   int64_t blocks = 0;  // thread blocks, each computing tile after tile; 0: one for a tile
+  int64_t turns = 1;   // groups of warps that take these tiles in turn; 1: all threads share each
 };
 
 // What a loop is split by: integers, or expressions of integers over the function's parameters.

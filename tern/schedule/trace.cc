@@ -125,19 +125,22 @@ void ApplySplit(Schedule* schedule, const Step& step) {
 }
 
 void ApplyPipeline(Schedule* schedule, const Step& step) {
-  std::vector<int64_t> stages, async, roles, blocks;
+  std::vector<int64_t> stages, async, roles, blocks, turns;
   for (size_t i = 1; i < step.args.size(); ++i) {
     size_t space = step.args[i].find(' ');
     std::string what = space == std::string::npos ? "" : step.args[i].substr(0, space);
     std::vector<int64_t>& numbers = what == "async"    ? async
                                     : what == "roles"  ? roles
                                     : what == "blocks" ? blocks
+                                    : what == "turns"  ? turns
                                                        : stages;
     numbers.push_back(Number(step.args[i].substr(&numbers == &stages ? 0 : space + 1)));
   }
   if (roles.empty() && !blocks.empty()) Refuse("blocks are given, but no roles");
+  if (roles.empty() && !turns.empty()) Refuse("turns are given, but no roles");
   std::optional<PipelineRoles> given;
-  if (!roles.empty()) given = {roles.back(), blocks.empty() ? 0 : blocks.back()};
+  if (!roles.empty())
+    given = {roles.back(), blocks.empty() ? 0 : blocks.back(), turns.empty() ? 1 : turns.back()};
   schedule->Pipeline(step.args[0], stages, async, given);
 }
 

@@ -33,13 +33,16 @@ void SetGroupRowLayout(Schedule* schedule, const std::string& buffer, size_t ran
                               columns));
 }
 
+static std::vector<ThreadAxis> GroupThreads(int64_t groups) {
+  std::vector<ThreadAxis> axes = {{"threadIdx.y", kGroupWarps}, {"threadIdx.x", kGroupLanes}};
+  if (groups > 0) axes.insert(axes.begin(), {"threadIdx.z", groups});
+  return axes;
+}
+
 GroupSteps::GroupSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                       const DeviceGemmPlan& plan)
-    : DeviceGemmScheduler(schedule, block, gemm, plan,
-                          {{"threadIdx.z", plan.tile_m / kGroupBlock},
-                           {"threadIdx.y", kGroupWarps},
-                           {"threadIdx.x", kGroupLanes}},
-                          kCopyBytes) {}
+                       const DeviceGemmPlan& plan, int64_t groups)
+    : DeviceGemmScheduler(schedule, block, gemm, plan, GroupThreads(groups), kCopyBytes),
+      groups_(groups) {}
 
 std::string GroupSteps::OperandLayout() const {
   return {IsTransposed(gemm_.a) ? 't' : 'n', IsTransposed(gemm_.b) ? 't' : 'n'};

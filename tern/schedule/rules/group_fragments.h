@@ -30,8 +30,12 @@ inline constexpr int64_t kPairNeighbours = 2, kRowNeighbours = 8;
 // The steps of one product. The threads of a block are groups, warps and lanes.
 class GroupSteps : public DeviceGemmScheduler {
  public:
+  // A group for each 64 rows of a tile; or so many, where 0 is one whose threads have all rows.
   GroupSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
-             const DeviceGemmPlan& plan);
+             const DeviceGemmPlan& plan)
+      : GroupSteps(schedule, block, gemm, plan, plan.tile_m / kGroupBlock) {}
+  GroupSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
+             const DeviceGemmPlan& plan, int64_t groups);
 
   using DeviceGemmScheduler::At;
   using DeviceGemmScheduler::Name;
@@ -39,7 +43,10 @@ class GroupSteps : public DeviceGemmScheduler {
 
   // "nt": how the operands lie, as in the names of the instructions.
   std::string OperandLayout() const;
-  int64_t groups() const { return threads_[0].extent; }
+  int64_t groups() const { return groups_; }
+
+ private:
+  int64_t groups_;
 };
 
 // Rows of a block that has `lanes`, a loop of 4, for each: a lane has those of its fragments. The

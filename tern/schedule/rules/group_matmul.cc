@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
@@ -22,7 +21,7 @@ namespace {
 // Copies under way, the tile that is multiplied and the one that may still be.
 constexpr int64_t kMostStages = 5, kLeastStages = 2, kLateVersions = 1;
 
-// Rows of tiles that thread blocks walk column by column.
+// Rows of tiles that thread blocks walk column by column, at most.
 constexpr int64_t kRowsOfTiles = 8;
 
 // For the cost model, measured on an H200. Bytes of a row of A and of a column of B that a
@@ -31,16 +30,21 @@ constexpr int64_t kRowsOfTiles = 8;
 constexpr double kBytesPerCycle = 4096, kEndCycles = 0.55, kEndCyclesBeside = 0.42;
 // Registers of a multiprocessor, and of a thread beside its accumulators.
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 48;
-// The same with roles: copies of the next tile run beside the stores.
-constexpr double kEndCyclesOfRoles = 0.18;
+// The same with roles: copies of the next tile run beside the stores. For each operation of the
+// epilogue, and until the next group has its turn.
+constexpr double kEndCyclesOfRoles = 0.18, kCyclesPerOperation = 0.0045, kTurnCycles = 450;
 // Bytes of L2 that a multiprocessor reads in a cycle, which are all that may be slower than the
-// instructions then; in lines of so many.
-constexpr double kL2BytesOfRoles = 64;
+// instructions then; in lines of so many. A row that lies in two of them takes longer.
+constexpr double kL2BytesOfRoles = 58, kTwoLines = 1.65;
 constexpr int64_t kLineBytes = 128;
 // Barriers in shared memory, and what is lost to alignment.
 constexpr int64_t kBarrierBytes = 1024;
 // Stages with which two thread blocks run on a multiprocessor.
 constexpr int64_t kFewStages = 2;
+
+// Groups that take turns: one stores while the other one multiplies. A thread has no more
+// accumulators than this.
+constexpr int64_t kTurns = 2, kMostAccumulators = 128;
 
 // To choose from, the largest first.
 struct GroupTiles {
@@ -57,8 +61,11 @@ struct GroupPlan : DeviceGemmPlan {
         {"stages", &P::stages}, {"split_k", &P::split_k}, {"roles", &P::roles}};
     return fields;
   }
-  int64_t roles = 0;  // 1: a warp of its own copies, and thread blocks compute tile after tile
-  int64_t groups() const { return tile_m / kGroupBlock; }
+  // 1: a warp of its own copies, and thread blocks compute tile after tile; 2: and two groups of
+  // warps take these in turn.
+  int64_t roles = 0;
+  bool takes_turns() const { return roles == kTurns; }
+  int64_t groups() const { return takes_turns() ? 1 : tile_m / kGroupBlock; }
 };
 using P = GroupPlan;
 
@@ -76,8 +83,9 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
 // Whether a warp of its own can copy: by bulk copies, of tensors of 16-bit elements whose sizes are
 // constant, along their own axes.
 bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
-  return gemm.a.dtype.bits() == 16 && !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k &&
-         !gemm.dynamic_batch && plan.split_k == 1 &&
+  int64_t accumulators = plan.tile_m * plan.tile_n / plan.groups() / tir::kWarpGroupThreads;
+  return accumulators <= kMostAccumulators && gemm.a.dtype.bits() == 16 && !gemm.dynamic_m &&
+         !gemm.dynamic_n && !gemm.dynamic_k && !gemm.dynamic_batch && plan.split_k == 1 &&
          (plan.stages + kLateVersions) * StageBytes(gemm, plan) + kBarrierBytes <=
              target.shared_bytes;
 }
@@ -86,10 +94,30 @@ bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
 // the tensor are not whole lines.
 double LineBytes(const GemmOperand& operand, int64_t own, int64_t k, int64_t tile) {
   int64_t row = (operand.k_contiguous() ? k : own) * operand.bytes();
-  return static_cast<double>(tile * kGroupBlock * operand.bytes() * (row % kLineBytes ? 2 : 1));
+  return static_cast<double>(tile * kGroupBlock * operand.bytes()) *
+         (row % kLineBytes ? kTwoLines : 1);
 }
 
-void SetCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, P* plan) {
+// What the epilogue does for an element: operations beside that it is stored, and bytes that it
+// stores and reads.
+struct EpilogueWork {
+  double operations = 0, bytes = 0;
+};
+EpilogueWork WorkOfEpilogue(const Schedule& schedule, const Gemm& gemm) {
+  EpilogueWork work{0, static_cast<double>(gemm.c->dtype.bytes())};
+  if (gemm.epilogue.empty()) return work;
+  constexpr int64_t kStored = 3;
+  BlockInfo block = DescribeBlock(FindBlockNamed(schedule, gemm.epilogue));
+  work.operations = static_cast<double>(std::max<int64_t>(block.operations - kStored, 0));
+  work.bytes = 0;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.buffer.same(gemm.c) && access.buffer->shape.size() == gemm.c->shape.size())
+      work.bytes += static_cast<double>(access.buffer->dtype.bytes());
+  return work;
+}
+
+void SetCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, const EpilogueWork& work,
+             P* plan) {
   if (plan->roles > 0) target.busy_blocks = multiprocessors;  // each computes tile after tile
   auto elements = static_cast<double>(plan->tile_m * plan->tile_n);
   TileCycles tile{elements * tir::kWarpGroupRowBytes / kBytesPerCycle,
@@ -103,15 +131,25 @@ void SetCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, P* pl
   int64_t blocks =
       gemm.batch * CeilDiv(gemm.m, plan->tile_m) * CeilDiv(gemm.n, plan->tile_n) * plan->split_k;
   bool beside = blocks > target.busy_blocks && ResidentBlocks(gemm, *plan, target) > 1;
-  plan->cycles += static_cast<double>(CeilDiv(blocks, target.busy_blocks)) * elements *
-                  (plan->roles > 0 ? kEndCyclesOfRoles
-                   : beside        ? kEndCyclesBeside
-                                   : kEndCycles);
+  auto waves = static_cast<double>(CeilDiv(blocks, target.busy_blocks));
+  double end = elements * ((plan->roles > 0 ? kEndCyclesOfRoles
+                            : beside        ? kEndCyclesBeside
+                                            : kEndCycles) +
+                           kCyclesPerOperation * work.operations);
+  if (!plan->takes_turns()) {
+    plan->cycles += waves * end;
+    return;
+  }
+  // Half of the warps take twice as long, beside the copies and multiplications of the next tile.
+  double turn = kTurnCycles + elements * work.bytes / kL2BytesOfRoles,
+         steps = static_cast<double>(CeilDiv(gemm.k, plan->tile_k)) * tile.multiply + turn;
+  plan->cycles += waves * (turn + std::max(2 * end - steps, 0.0) / kTurns) + 2 * end;
 }
 
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
                               const Wanted<P>& want, int64_t multiprocessors) {
   std::vector<P> plans;
+  EpilogueWork work = WorkOfEpilogue(schedule, gemm);
   for (const GroupTiles& tiles : kTiles) {
     P plan;
     plan.tile_m = tiles.rows;
@@ -129,10 +167,10 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
         plan.stages = count;
         plan.split_k = parts;
-        for (int64_t roles : {1, 0}) {
+        for (int64_t roles : {kTurns, int64_t{1}, int64_t{0}}) {
           plan.roles = roles;
           if (roles > 0 && (count != stages[0] || !MayHaveRoles(gemm, plan, target))) continue;
-          SetCost(gemm, target, multiprocessors, &plan);
+          SetCost(gemm, target, multiprocessors, work, &plan);
           plans.push_back(plan);
         }
       }
@@ -146,7 +184,7 @@ class GroupScheduler : public GroupSteps {
   GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
                  const std::string& type, const P& plan, const GroupInstructions& instructions,
                  bool exchanges)
-      : GroupSteps(schedule, block, gemm, plan),
+      : GroupSteps(schedule, block, gemm, plan, plan.takes_turns() ? 0 : plan.groups()),
         plan_(plan),
         multiprocessors_(instructions.multiprocessors),
         prefix_(instructions.prefix),
@@ -174,16 +212,20 @@ class GroupScheduler : public GroupSteps {
     SetBlockLayout(right, gemm_.b.rank);
     ShareAmongThreads(left, left_copy, "as");
     ShareAmongThreads(right, right_copy, "bs");
-    schedule_.Bind(Name("init") + "." + Name("ig"), "threadIdx.z");
+    ShareGroups(Name("init") + "." + Name("ig"));
     schedule_.Unroll(ShareAmongLanes(&schedule_, Name("init"), Name("ii"), Name("ji"), plan_.tile_n,
                                      0, Name("f")));
-    schedule_.Bind(At("ig"), "threadIdx.z");
+    ShareGroups(At("ig"));
     schedule_.Tensorize(At("ii"), intrinsic_);
     if (exchanges_) Exchange(acc, exchanged);
     int64_t neighbours = exchanges_ ? kRowNeighbours : kPairNeighbours;
     int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
                                         groups(), Name("e"), neighbours, vector));
+    if (groups() == 0) schedule_.Unroll(LoopOf(reader, Name("eb")));
+    if (plan_.roles > 0)
+      for (const std::string& tensor : TilesReadBy(reader))
+        Try(&schedule_, [&](Schedule* attempt) { LoadAhead(attempt, reader, tensor); });
     if (plan_.roles == 0 || !Try(&schedule_, [&](Schedule* attempt) { SplitRoles(attempt); }))
       PipelineCopies();
   }
@@ -191,7 +233,7 @@ class GroupScheduler : public GroupSteps {
  private:
   // Returns the last loop of the grid.
   std::string Tile() {
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.groups(), kGroupBlock},
+    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.tile_m / kGroupBlock, kGroupBlock},
                     {Name("ib"), Name("ig"), Name("ii")});
     schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
     schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k}, {Name("lo"), Name("li")});
@@ -203,12 +245,55 @@ class GroupScheduler : public GroupSteps {
   void SplitRoles(Schedule* schedule) const {
     int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
     schedule->Pipeline(Name("lo"), {0, 0, stages - 1}, {0},
-                       PipelineRoles{plan_.stages + kLateVersions, multiprocessors_});
+                       PipelineRoles{plan_.stages + kLateVersions, multiprocessors_,
+                                     plan_.takes_turns() ? kTurns : 1});
+  }
+
+  // Tensors of 16 bits of which the epilogue reads the element that it stores.
+  Names TilesReadBy(const std::string& reader) const {
+    Names tensors;
+    if (!exchanges_ || gemm_.epilogue.empty()) return tensors;
+    std::vector<Access> accesses = AccessesOf(AsStmt(FindBlockNamed(schedule_, reader)));
+    auto store = std::find_if(accesses.begin(), accesses.end(),
+                              [](const Access& access) { return access.store; });
+    for (const Access& access : accesses) {
+      bool is_other = !access.store && access.buffer->scope == tir::StorageScope::kGlobal &&
+                      access.buffer->dtype.bits() == 16 && !Contains(tensors, access.buffer->name);
+      if (is_other &&
+          std::equal(access.indices.begin(), access.indices.end(), store->indices.begin(),
+                     store->indices.end(), [](const ir::Expr& a, const ir::Expr& b) {
+                       return ir::StructuralEqual(a, b);
+                     }))
+        tensors.push_back(access.buffer->name);
+    }
+    return tensors;
+  }
+  // A lane loads all that it reads of such a tensor before it uses the first of it, instead of
+  // waiting for memory once for every 16 bytes.
+  void LoadAhead(Schedule* schedule, const std::string& reader, const std::string& tensor) {
+    size_t rank = gemm_.c->shape.size();
+    std::string copy = schedule->CacheRead(reader, tensor, kSumsScope, Name("ahead"));
+    Names loops = LoopsOfAxes(*schedule, copy);
+    if (loops.size() != rank) Refuse("rows and columns of " + tensor + " are no axes");
+    SetGroupRowLayout(schedule, copy, rank, plan_.tile_n);
+    schedule->Vectorize(ShareAmongLanes(schedule, copy, loops[rank - 2], loops[rank - 1],
+                                        plan_.tile_n, groups(), Name("h"), kRowNeighbours,
+                                        kRowNeighbours));
+    if (groups() == 0) schedule->Unroll(LoopOf(copy, Name("hb")));
+  }
+
+  // A loop over blocks of 64 rows: each is a group's, or all are.
+  void ShareGroups(const std::string& loop) {
+    if (groups() > 0)
+      schedule_.Bind(loop, "threadIdx.z");
+    else
+      schedule_.Unroll(loop);
   }
 
   int64_t RowsOfTiles() const {
-    int64_t rows = gemm_.dynamic_m ? 1 : CeilDiv(gemm_.m, plan_.tile_m);
-    return std::gcd(rows, kRowsOfTiles);
+    int64_t all = gemm_.dynamic_m ? 1 : CeilDiv(gemm_.m, plan_.tile_m), rows = kRowsOfTiles;
+    while (all % rows != 0) --rows;
+    return rows;
   }
 
   // The accumulators are a fragment, the block that reads them the epilogue or a copy.
@@ -225,7 +310,7 @@ class GroupScheduler : public GroupSteps {
   void Exchange(const std::string& block, const Names& loops) {
     SetGroupRowLayout(&schedule_, sums_, gemm_.c->shape.size(), plan_.tile_n);
     schedule_.Split(LoopOf(block, loops[0]), {kGroupBlock}, {Name("rg"), Name("rr")});
-    schedule_.Bind(LoopOf(block, Name("rg")), "threadIdx.z");
+    ShareGroups(LoopOf(block, Name("rg")));
     schedule_.Tensorize(LoopOf(block, Name("rr")),
                         fmt::format("{}_rows_{}{}", prefix_, plan_.tile_n,
                                     gemm_.c->dtype.is_float() ? "" : "_s32"));

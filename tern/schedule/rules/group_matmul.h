@@ -12,7 +12,9 @@
 //
 // With roles (split_roles.h), where sizes are constant: copies are bulk copies of a warp of its
 // own, which wait for empty tiles as the others wait for full ones; as many thread blocks as there
-// are multiprocessors compute one tile of C after another, and copy beside the stores.
+// are multiprocessors compute one tile of C after another, and copy beside the stores. Or, where
+// the epilogue is long beside K, two groups take tiles in turn, and one multiplies beside the
+// stores.
 //
 // Where N is dynamic or no multiple of 8, or not contiguous in the result, lanes store the pairs
 // that they have, with conditions.

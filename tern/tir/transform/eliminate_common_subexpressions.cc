@@ -190,7 +190,8 @@ class Binder : public StmtMutator {
         return IsSimple(node->a) && IsSimple(node->b) &&
                !(node->a.template As<VarNode>() && node->b.template As<VarNode>());
       else if constexpr (kind == ExprKind::kCall)
-        return node->dtype.is_handle() || !ir::FindIntrinsic(node->name)->pure;
+        return node->dtype.is_handle() || !ir::FindIntrinsic(node->name)->pure ||
+               node->name == intrinsic::kAsyncCopy;  // from memory to memory
       else
         return kind <= ExprKind::kVar || kind == ExprKind::kLet || kind == ExprKind::kRamp ||
                kind == ExprKind::kBroadcast;

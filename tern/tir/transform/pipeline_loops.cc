@@ -201,10 +201,13 @@ class LoopPipeliner {
   void CheckRoles() const {
     if (!loop_->annotations.count(pipeline::kRoles)) return;
     std::vector<int64_t> roles = IntsOf(loop_, pipeline::kRoles);
-    if (roles.size() != 2 || roles[0] < 2 || roles[0] > pipeline::kMaxStage || roles[1] < 0)
+    if (roles.size() != 3 || roles[0] < 2 || roles[0] > pipeline::kMaxStage || roles[1] < 0 ||
+        roles[2] < 1 || roles[2] > pipeline::kMaxTurns)
       Refuse(loop_, loop_->span,
              std::string(pipeline::kRoles) + " is a number of tiles, 2 to " +
-                 std::to_string(pipeline::kMaxStage) + ", and one of thread blocks");
+                 std::to_string(pipeline::kMaxStage) +
+                 ", one of thread blocks, and one of groups " + "that take turns, 1 to " +
+                 std::to_string(pipeline::kMaxTurns));
   }
   void CheckEffects() const {
     for (const Stage& stage : stages_) {

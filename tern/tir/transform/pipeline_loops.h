@@ -12,12 +12,15 @@ namespace pipeline {
 inline constexpr const char* kStages = "pipeline_stages";  // [int]: a stage for each statement
 inline constexpr const char* kOrder = "pipeline_order";    // [int]: its place among those of a step
 inline constexpr const char* kAsync = "pipeline_async";    // [0]: copies of stage 0 may be late
-// [int, int]: copies are a warp's own role (split_roles.h), so many tiles ahead; and so many thread
-// blocks are launched, each of which computes one tile after another (0: one block for a tile).
+// [int, int, int]: copies are a warp's own role (split_roles.h), so many tiles ahead; so many
+// thread blocks are launched, each of which computes one tile after another (0: one block for a
+// tile); and so many groups of warps take these in turn (1: all threads compute each).
 inline constexpr const char* kRoles = "pipeline_roles";
 inline constexpr const char* kDoubleBuffer = "double_buffer";  // true: the stages are 0, 1, 1, ...
 // Every stage is an iteration more that is under way, with its own versions of memory.
 inline constexpr int64_t kMaxStage = 63;
+// A group that takes turns has a share of the registers.
+inline constexpr int64_t kMaxTurns = 3;
 }  // namespace pipeline
 
 bool IsPipelined(const ForNode* loop);

@@ -17,7 +17,9 @@
 namespace tern::tir {
 namespace {
 
-constexpr int64_t kWarpThreads = 32;
+constexpr int64_t kWarpThreads = 32, kGroupWarps = kWarpGroupThreads / kWarpThreads;
+// Of groups that take turns.
+constexpr const char* kGroupAxis = "threadIdx.z";
 // Registers of a multiprocessor; those of a thread that only starts copies. Given back in eights.
 constexpr int64_t kRegisters = 65536, kProducerRegisters = 24, kRegisterUnit = 8,
                   kMostRegisters = 240;
@@ -30,13 +32,18 @@ struct Contents : StmtVisitor {
   using StmtVisitor::VisitNode;
   void VisitNode(const ForNode* node) override {
     if (HasRoles(node)) loop = node;
+    int64_t outside = repeats_;
+    repeats_ *= ir::AsConstInt(node->extent).value_or(1);
     VisitChildren(node);
+    repeats_ = outside;
   }
   void VisitNode(const EvaluateNode* node) override {
     barriers += IsBarrier(node->value);
     VisitChildren(node);
   }
   void VisitNode(const BufferStoreNode* node) override {
+    const auto* call = node->value.As<ir::CallNode>();
+    if (call && call->name == intrinsic::kWarpMatrixMultiplyGroup) multiplications += repeats_;
     if (IsBulkCopy(node->value)) {
       BulkCopy copy = BulkCopyOf(node->value.As<ir::CallNode>());
       bytes += copy.elements() * node->buffer->dtype.bytes();
@@ -50,8 +57,11 @@ struct Contents : StmtVisitor {
   }
   const ForNode* loop = nullptr;
   int barriers = 0, copies = 0;
-  int64_t bytes = 0;
+  int64_t bytes = 0, multiplications = 0;
   std::vector<const AllocateNode*> shared;
+
+ private:
+  int64_t repeats_ = 1;
 };
 
 Stmt Call(const char* name, std::vector<Expr> args, const Span& span) {
@@ -79,11 +89,14 @@ class RoleSplitter {
     auto numbers = loop_->annotations.at(pipeline::kRoles).As<ffi::Array>();
     tiles_ = (*numbers)[0].As<int64_t>();
     grid_ = (*numbers)[1].As<int64_t>();
+    turns_ = (*numbers)[2].As<int64_t>();
+    CheckThreads();
     bytes_ = all.bytes;
     for (const AllocateNode* allocation : all.shared)
       versioned_[allocation->buffer.get()] = MakeVersions(allocation->buffer, tiles_);
-    full_ = MakeBarriers("full");
-    empty_ = MakeBarriers("empty");
+    full_ = MakeBarriers("full", tiles_);
+    empty_ = MakeBarriers("empty", tiles_);
+    turn_ = MakeBarriers("turn", turns_);
     return WriteOut();
   }
 
@@ -93,21 +106,37 @@ class RoleSplitter {
                            << " has roles, but " << why;
   }
 
-  void Check(const Contents& all) {
-    Contents inside(loop_->body);
+  // All threads compute a tile, the last axis being that of groups; or, where groups take turns,
+  // those of one do, and that axis is a new one.
+  void CheckThreads() {
     std::sort(threads_.begin(), threads_.end(), [](const ForNode* a, const ForNode* b) {
       return a->thread < b->thread;  // x, y, z
     });
-    consumers_ = 1;
+    int64_t total = 1;
     for (const ForNode* loop : threads_) {
       std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
       if (!extent) Refuse("the number of threads is not constant");
-      if (loop != threads_.back()) group_ *= *extent;
-      consumers_ *= *extent;
+      total *= *extent;
     }
-    if (group_ != kWarpGroupThreads)
+    if (turns_ > 1) {
+      if (total != kWarpGroupThreads || threads_.back()->thread == kGroupAxis)
+        Refuse("groups take turns, and its threads are no group of " +
+               std::to_string(kWarpGroupThreads) + " along x and y");
+      group_ = Var("group", DataType::Int(64));
+      groups_ = turns_;
+      return;
+    }
+    group_ = threads_.back()->var;
+    group_axis_ = threads_.back()->thread;
+    groups_ = *ir::AsConstInt(threads_.back()->extent);
+    if (total != groups_ * kWarpGroupThreads)
       Refuse("its threads are no groups of " + std::to_string(kWarpGroupThreads) +
              " along the last axis");
+    threads_.pop_back();
+  }
+  void Check(const Contents& all) {
+    Contents inside(loop_->body);
+    multiplications_ = inside.multiplications;
     if (all.barriers != inside.barriers) Refuse("the threads of a block also meet outside of it");
     if (inside.copies == 0) Refuse("it has no bulk copies");
     for (const AllocateNode* allocation : all.shared)
@@ -131,12 +160,12 @@ class RoleSplitter {
     return finder.filled && !finder.other;
   }
 
-  Buffer MakeBarriers(const std::string& name) const {
+  static Buffer MakeBarriers(const std::string& name, int64_t count) {
     auto buffer = ffi::Make<BufferNode>();
     buffer->name = name;
     buffer->data = Var(name, DataType::Handle());
     buffer->dtype = DataType::UInt(64);
-    buffer->shape = {Expr(tiles_)};
+    buffer->shape = {Expr(count)};
     buffer->scope = StorageScope::kShared;
     return Buffer(buffer.get());
   }
@@ -158,17 +187,29 @@ class RoleSplitter {
     Expr step = k - loop_->min;
     return tile ? tile * loop_->extent + step : step;
   }
-  Stmt Arrive(const Expr& step) const {
+  // Of each warp.
+  Stmt Arrive(const Buffer& barriers, const Expr& index) const {
     Expr lane = ir::FloorMod(ThreadNumber(), Expr(kWarpThreads));
-    return IfThenElseNode::Make(
-        analyzer_.Simplify(lane == Expr(int64_t{0})),
-        Call(intrinsic::kBarrierArrive, {Barrier(empty_, Version(step))}, span_), {}, span_);
+    return IfThenElseNode::Make(analyzer_.Simplify(lane == Expr(int64_t{0})),
+                                Call(intrinsic::kBarrierArrive, {Barrier(barriers, index)}, span_),
+                                {}, span_);
   }
+  Stmt ArriveEmpty(const Expr& step) const { return Arrive(empty_, Version(step)); }
+  // In the group.
   Expr ThreadNumber() const {
     Expr number(int64_t{0});
     for (size_t i = threads_.size(); i-- > 0;)
       number = number * threads_[i]->extent + threads_[i]->var;
     return number;
+  }
+  // Each group has its barrier, which the one before it completes with each of its tiles. The first
+  // group does not wait for its first turn: the phase before the first one has completed.
+  Stmt AwaitTurn(const Expr& tile) const {
+    Expr turn = ir::FloorDiv(tile, Expr(turns_)),
+         phases = turn + ir::SelectNode::Make(group_ == Expr(int64_t{0}), Expr(int64_t{1}),
+                                              Expr(int64_t{0}));
+    return Call(intrinsic::kBarrierWait,
+                {Barrier(turn_, group_), ir::FloorMod(phases, Expr(int64_t{2}))}, span_);
   }
 
   // The statements of a step that are copies, or those that are none.
@@ -191,6 +232,7 @@ class RoleSplitter {
     if (!is_barrier && (contents.copies > 0) == copies) stmts->push_back(stmt);
   }
 
+  // A step's multiplications go on while the next one waits for its tile.
   Stmt Consume(const Expr& tile) const {
     Expr step = StepOf(tile, loop_->var);
     std::vector<Stmt> stmts = {
@@ -199,13 +241,19 @@ class RoleSplitter {
       Stmt late = MakeMultiplicationsLate(stmt).stmt;
       stmts.push_back(SelectVersions(late, versioned_, step));
     }
-    stmts.push_back(AwaitMultiplications(1, span_));
+    stmts.push_back(AwaitMultiplications(multiplications_, span_));
     stmts.push_back(
-        IfThenElseNode::Make(loop_->min < loop_->var, Arrive(step - int64_t{1}), {}, span_));
+        IfThenElseNode::Make(loop_->min < loop_->var, ArriveEmpty(step - int64_t{1}), {}, span_));
     Stmt loop = ForNode::Make(loop_->var, loop_->min, loop_->extent, ForKind::kSerial,
                               Row(std::move(stmts), span_), "", span_);
     Expr last = StepOf(tile, loop_->min + loop_->extent - int64_t{1});
-    return Row({loop, AwaitMultiplications(0, span_), Arrive(last)}, span_);
+    std::vector<Stmt> result = {loop, AwaitMultiplications(0, span_), ArriveEmpty(last)};
+    if (turns_ > 1) {
+      Expr next = ir::FloorMod(group_ + int64_t{1}, Expr(turns_));
+      result.insert(result.begin() + 1, Arrive(turn_, next));
+      result.insert(result.begin(), AwaitTurn(tile));
+    }
+    return Row(std::move(result), span_);
   }
 
   Stmt Produce(const Expr& tile) const {
@@ -265,8 +313,10 @@ class RoleSplitter {
     Refuse("it is in another statement, which only one role would run");
   }
 
-  // The tiles of this block, each at its place of the grid that the kernel was written for.
-  Stmt OverTiles(const Stmt& body, const Var& block, const Var& tile) const {
+  // The tiles of this block, each at its place of the grid that the kernel was written for: all of
+  // them, or every so many-th from a first one on.
+  Stmt OverTiles(const Stmt& body, const Var& block, const Var& tile, const Expr& first,
+                 int64_t every) const {
     if (grid_ == 0) return body;
     Expr rest = tile * grid_ + block;
     Stmt result = body;
@@ -281,8 +331,14 @@ class RoleSplitter {
       total *= extent;
     }
     Expr count = ir::FloorDiv(Expr(total + grid_ - 1) - block, Expr(grid_));
+    Var loop = tile;
+    if (every > 1) {
+      loop = Var("turn", DataType::Int(64));
+      count = ir::FloorDiv(count + Expr(every - 1) - first, Expr(every));
+      result = LetStmtNode::Make(tile, loop * every + first, result, span_);
+    }
     return CopyWithFreshDefs(
-        ForNode::Make(tile, Expr(int64_t{0}), count, ForKind::kSerial, result, "", span_));
+        ForNode::Make(loop, Expr(int64_t{0}), count, ForKind::kSerial, result, "", span_));
   }
 
   Stmt WriteOut() {
@@ -292,26 +348,27 @@ class RoleSplitter {
       if (!extent) grid_ = 0;
       total *= extent.value_or(1);
     }
-    // Every block has its tile anyway.
+    // Every block has its tile anyway: one group's.
     if (total <= grid_) grid_ = 0;
+    if (grid_ == 0 && turns_ > 1) turns_ = groups_ = 1;
     Var block("block", DataType::Int(64)), tile("tile", DataType::Int(64));
     for (const ForNode* loop : threads_) analyzer_.BindRange(loop->var, loop->min, loop->extent);
     Expr tile_index = grid_ > 0 ? Expr(tile) : Expr();
-    Stmt consumer = OverTiles(LoopReplacer(loop_, Consume(tile_index)).Mutate(body_), block, tile);
-    Stmt producer = OverTiles(CopyWithFreshDefs(Around(body_, Produce(tile_index))), block, tile);
+    Stmt consumer = OverTiles(LoopReplacer(loop_, Consume(tile_index)).Mutate(body_), block, tile,
+                              group_, turns_);
+    Stmt producer =
+        OverTiles(CopyWithFreshDefs(Around(body_, Produce(tile_index))), block, tile, {}, 1);
 
-    const ForNode* last = threads_.back();
-    Expr is_first, is_first_of_group;
+    Expr is_first_of_group;
     for (const ForNode* loop : threads_) {
       Expr is_zero = loop->var == ir::IntImmNode::Make(loop->var.dtype(), 0);
-      is_first = is_first ? is_first && is_zero : is_zero;
-      if (loop != last)
-        is_first_of_group = is_first_of_group ? is_first_of_group && is_zero : is_zero;
+      is_first_of_group = is_first_of_group ? is_first_of_group && is_zero : is_zero;
     }
+    Expr is_first = is_first_of_group && group_ == Expr(ir::IntImmNode::Make(group_.dtype(), 0));
     producer = IfThenElseNode::Make(is_first_of_group, producer, {}, span_);
-    int64_t threads = consumers_ + kWarpGroupThreads,
+    int64_t consumers = groups_ * kWarpGroupThreads, threads = consumers + kWarpGroupThreads,
             share = kRegisters / threads / kRegisterUnit * kRegisterUnit,
-            more = (kRegisters - kProducerRegisters * kWarpGroupThreads) / consumers_ /
+            more = (kRegisters - kProducerRegisters * kWarpGroupThreads) / consumers /
                    kRegisterUnit * kRegisterUnit;
     if (share < kMostRegisters) {
       auto take = [&](int64_t registers) {
@@ -320,26 +377,30 @@ class RoleSplitter {
       consumer = Row({take(std::min(more, kMostRegisters)), consumer}, span_);
       producer = Row({take(kProducerRegisters), producer}, span_);
     }
-    Stmt roles = IfThenElseNode::Make(last->var < last->extent, consumer, producer, span_);
+    Stmt roles = IfThenElseNode::Make(group_ < Expr(ir::IntImmNode::Make(group_.dtype(), groups_)),
+                                      consumer, producer, span_);
     std::vector<Stmt> start;
     for (int64_t i = 0; i < tiles_; ++i) {
       start.push_back(
           Call(intrinsic::kBarrierInit, {Barrier(full_, Expr(i)), Expr(int64_t{1})}, span_));
       start.push_back(Call(intrinsic::kBarrierInit,
-                           {Barrier(empty_, Expr(i)), Expr(consumers_ / kWarpThreads)}, span_));
+                           {Barrier(empty_, Expr(i)), Expr(groups_ / turns_ * kGroupWarps)},
+                           span_));
     }
+    for (int64_t i = 0; turns_ > 1 && i < turns_; ++i)
+      start.push_back(
+          Call(intrinsic::kBarrierInit, {Barrier(turn_, Expr(i)), Expr(kGroupWarps)}, span_));
     Stmt result = Row({IfThenElseNode::Make(is_first, Row(std::move(start), span_), {}, span_),
                        EvaluateNode::Make(MakeBarrier(BarrierKind::kShared, span_), span_), roles},
                       span_);
-    for (const Buffer& barriers : {full_, empty_})
-      result = AllocateNode::Make(barriers, result, span_);
+    for (const Buffer& barriers : {full_, empty_, turn_})
+      if (turns_ > 1 || !barriers.same(turn_)) result = AllocateNode::Make(barriers, result, span_);
     for (const AllocateNode* allocation : Contents(body_).shared)
       result = AllocateNode::Make(versioned_.at(allocation->buffer.get()), result, span_);
-    for (size_t i = 0; i < threads_.size(); ++i)
-      result = threads_[i]->With(
-          threads_[i]->min,
-          threads_[i] == last ? analyzer_.Simplify(last->extent + int64_t{1}) : threads_[i]->extent,
-          result);
+    for (const ForNode* loop : threads_) result = loop->With(loop->min, loop->extent, result);
+    result = ForNode::Make(group_, ir::IntImmNode::Make(group_.dtype(), 0),
+                           ir::IntImmNode::Make(group_.dtype(), groups_ + 1), ForKind::kThread,
+                           result, group_axis_, span_);
     if (grid_ > 0)
       return ForNode::Make(block, Expr(int64_t{0}), Expr(grid_), ForKind::kThread, result,
                            "blockIdx.x", span_);
@@ -354,9 +415,11 @@ class RoleSplitter {
   Stmt body_;
   const ForNode* loop_ = nullptr;
   arith::Analyzer analyzer_;
-  int64_t group_ = 1, consumers_ = 1;  // threads
-  int64_t tiles_ = 0, grid_ = 0, bytes_ = 0;
-  Buffer full_, empty_;
+  Var group_;  // of warps: the last one copies
+  std::string group_axis_ = kGroupAxis;
+  int64_t groups_ = 1, turns_ = 1;  // that compute, and that take turns
+  int64_t tiles_ = 0, grid_ = 0, bytes_ = 0, multiplications_ = 0;
+  Buffer full_, empty_, turn_;
   VersionedBuffers versioned_;
 };
 

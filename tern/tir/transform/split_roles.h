@@ -37,7 +37,25 @@ namespace tern::tir {
 //                barrier_expect(full[s], bytes)   S[s][..] = bulk_copy(.., full[s])
 //            } } } }
 //
-// So the copies of a tile run beside the stores of the one before it. Every wait has its arrivals,
+// So the copies of a tile run beside the stores of the one before it. With several groups that take
+// turns, a tile is computed by the threads of one group, and the stores of a tile, and all that is
+// computed of its sums, run beside the multiplications of the next one:
+//
+// Before:  for k in 0..m attrs {pipeline_roles = [4, 132, 2]}, of 128 threads
+// After:   if group < 2 {
+//            for t in tiles of this block, every second one, from the group's own number on {
+//              acc = 0
+//              barrier_wait(turn[group], phase of t)       # until the other one has its last step
+//              for k in 0..m { .. }
+//              barrier_arrive(turn[1 - group])
+//              matrix_wait(0)   C = acc
+//            }
+//          } else if first thread of the group { as above }
+//
+// A group that waited for its first full tile out of turn would take one of an earlier phase for
+// it: phases have a parity alone.
+//
+// Every wait has its arrivals,
 // as both loops run the same steps: full is completed by the copies of a step, empty by the
 // consumer's warps once for each. Throws ValueError where threads of the block meet elsewhere in
 // the kernel, or share other memory: a barrier of all would wait for the role that is not there.

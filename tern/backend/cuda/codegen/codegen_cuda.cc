@@ -175,6 +175,54 @@ std::map<const ir::CallNode*, Expr> CoarsePowers(const tir::PrimFunc& function) 
   return scan.rounded;
 }
 
+// Calls of erf of float32 in what is rounded to 16 bits: where they are added to 1, few digits of
+// the sum are enough.
+std::set<const ir::CallNode*> CoarseErrors(const tir::PrimFunc& function) {
+  struct Scan : tir::StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const tir::LetStmtNode* node) override {
+      variables[node->var.node()] = node->value;
+      VisitChildren(node);
+    }
+    void VisitNode(const ir::CastNode* node) override {
+      bool was = is_rounded;
+      is_rounded |= node->dtype == DataType::Float(16) || node->dtype == DataType::Bfloat16();
+      VisitChildren(node);
+      is_rounded = was;
+    }
+    void VisitNode(const ir::CallNode* node) override {
+      if (is_rounded && node->name == "erf" && node->dtype == DataType::Float(32))
+        found.insert(node);
+      // Other functions may make more of a difference.
+      bool was = is_rounded;
+      is_rounded &= node->name == "fma";
+      VisitChildren(node);
+      is_rounded = was;
+    }
+    void VisitNode(const ir::VarNode* node) override {
+      auto it = variables.find(node);
+      if (is_rounded && it != variables.end() && seen.insert(node).second) Visit(it->second);
+    }
+    bool is_rounded = false;
+    std::map<const ir::VarNode*, Expr> variables;
+    std::set<const ir::VarNode*> seen;
+    std::set<const ir::CallNode*> found;
+  } scan;
+  scan.Visit(function->body);
+  return scan.found;
+}
+
+// 1 + erf(x) as 2^-Q(|x|), or 2 less that: -log2(1 - erf(x)) is nearly a polynomial. Off by 2^-20,
+// and by 2^-11 of the result.
+constexpr const char* kOnePlusErf =
+    "static __device__ __forceinline__ float tern_one_plus_erf(float x) {\n"
+    "  float a = fabsf(x) > 5.0f ? 5.0f : fabsf(x);\n"
+    "  float q = fmaf(a, fmaf(a, fmaf(a, fmaf(a, fmaf(a, 2.413005e-4f, -4.131387e-3f), "
+    "3.1662136e-2f), -1.5023173e-1f), -9.1801554e-1f), -1.6279377f) * a;\n"
+    "  float power;\n"
+    "  asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(power) : \"f\"(q));\n"
+    "  return x < 0.0f ? power : 2.0f - power;\n}\n";
+
 }  // namespace
 
 constexpr int64_t kMoveBytes = 16;  // the most that an instruction moves
@@ -246,7 +294,11 @@ std::string CodeGenCuda::FunctionHead(const tir::PrimFunc& function) {
   operands_.Begin(function);
   group_operands_ = GroupOperands(function);
   coarse_powers_.clear();
-  if (reassociates_) coarse_powers_ = CoarsePowers(function);
+  coarse_errors_.clear();
+  if (reassociates_) {
+    coarse_powers_ = CoarsePowers(function);
+    coarse_errors_ = CoarseErrors(function);
+  }
   followed_ = FollowedMultiplications(function);
   threads_ = codegen::BlockThreads(function);  // so that registers are found for all of them
   std::string params = BeginKernel(function, "CUDA C++") + TensorMapParams(function);
@@ -355,6 +407,10 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
   if (!dtype.is_scalar()) return EmitVectorStore(node);
   if (!StoresFloat(dtype)) return CodeGenC::EmitStore(node);
+  std::string place = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
+  if (const auto* load = node->value.As<ir::BufferLoadNode>())  // its bits
+    return Line(fmt::format("{}[{}] = {}[{}];", NameOf(node->buffer), place, NameOf(load->buffer),
+                            PlaceOf(load->buffer, PrintConverted(load->indices[0]))));
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
   bool from_float = cast && cast->value.dtype() == DataType::Float(32);
@@ -362,7 +418,6 @@ void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   if (bits.empty())
     bits = fmt::format("{}({})", ToBits(dtype),
                        from_float ? PrintToRound(cast->value) : Print(node->value).text);
-  std::string place = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
   Line(fmt::format("{}[{}] = {};", NameOf(node->buffer), place, bits));
 }
 
@@ -527,6 +582,16 @@ Code CodeGenCuda::PrintMinMax(ir::ExprKind kind, const Expr& a, const Expr& b) {
   std::string left = PrintConverted(a);
   return {fmt::format("{}({}, {})", kind == ir::ExprKind::kMin ? "fminf" : "fmaxf", left,
                       PrintConverted(b))};
+}
+
+// "" where it is something else.
+std::string CodeGenCuda::PrintOnePlusErf(const Expr& a, const Expr& b) {
+  const auto* one = a.As<ir::FloatImmNode>();
+  const auto* erf = b.As<ir::CallNode>();
+  if (!one) return erf || !b.As<ir::FloatImmNode>() ? "" : PrintOnePlusErf(b, a);
+  if (one->value != 1 || !erf || !coarse_errors_.count(erf)) return "";
+  return fmt::format("{}({})", UseHelper("tern_one_plus_erf", kOnePlusErf),
+                     Print(erf->args[0]).text);
 }
 
 // Of exp the machine's power of two is enough then, which has more digits than are left; so is

@@ -51,6 +51,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
  private:
   // A float32 that is rounded to 16 bits at once.
   std::string PrintToRound(const ir::Expr& value);
+  // 1 + erf(x), in either order, of which few digits are enough.
+  std::string PrintOnePlusErf(const ir::Expr& a, const ir::Expr& b);
   // "tern_from_f16": bits to float, and the other way; defined where they are used.
   std::string FromBits(DataType dtype);
   std::string ToBits(DataType dtype);
@@ -107,6 +109,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   codegen::MatrixOperands operands_;
   std::set<const ir::BufferNode*> group_operands_;         // of multiplications of groups of warps
   std::map<const ir::CallNode*, ir::Expr> coarse_powers_;  // for which few digits are enough
+  std::set<const ir::CallNode*> coarse_errors_;            // the same of 1 + erf(x)
   // Such multiplications with another one right behind, which is waited for.
   std::set<const ir::CallNode*> followed_;
   bool dynamic_shared_ = false;  // whether shared memory is given at the launch

@@ -109,6 +109,7 @@ std::string CodeGenCuda::PackedFunction(const std::string& operation, DataType d
 
 Code CodeGenCuda::PrintArithmetic(const char* token, Precedence level, const Expr& a,
                                   const Expr& b) {
+  if (std::string sum = *token == '+' ? PrintOnePlusErf(a, b) : ""; !sum.empty()) return {sum};
   if (!IsPacked(a.dtype())) return CodeGenC::PrintArithmetic(token, level, a, b);
   std::string add = PackedFunction("add", a.dtype()), left = Print(a).text;
   bool subtracts = *token == '-';

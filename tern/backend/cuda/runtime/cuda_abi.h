@@ -80,7 +80,7 @@ struct alignas(64) TensorMap {
 // at once.
 enum TensorMapType : int { kMap8 = 0, kMap16 = 1, kMap32 = 2, kMap64 = 4 };
 enum TensorMapSwizzle : int { kNoSwizzle = 0, kSwizzle32 = 1, kSwizzle64 = 2, kSwizzle128 = 3 };
-inline constexpr int kPromote256 = 3;
+inline constexpr int kPromote128 = 2;
 
 // X(name, symbol, parameters...): every function returns a Result.
 #define TERN_CUDA_FUNCTIONS(X)                                                                  \

@@ -312,7 +312,7 @@ cu::TensorMap Encode(const cu::Functions& cu, const TernTensorMap& map) {
   cu::TensorMap encoded;
   cu::Result result = cu.TensorMapEncodeTiled(&encoded, type, static_cast<uint32_t>(map.ndim),
                                               static_cast<char*>(map.memory) + map.offset, shape,
-                                              strides, box, steps, 0, swizzle, cu::kPromote256, 0);
+                                              strides, box, steps, 0, swizzle, cu::kPromote128, 0);
   Check(result, "cuTensorMapEncodeTiled");
   return encoded;
 }

@@ -61,7 +61,7 @@ cu::Result MakeMapOf(cu::DevicePointer memory, cu::TensorMap* map, uint64_t stri
   uint32_t box[] = {8, 8}, steps[] = {1, 1};
   return StandinDriver().TensorMapEncodeTiled(map, cu::kMap32, 2, reinterpret_cast<void*>(memory),
                                               shape, strides, box, steps, 0, cu::kNoSwizzle,
-                                              cu::kPromote256, 0);
+                                              cu::kPromote128, 0);
 }
 
 cu::Result MakeMap(cu::DevicePointer memory, cu::TensorMap* map) {
