@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/partition_loops.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -8,10 +9,12 @@
 #include "tern/arith/fold.h"
 #include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
+#include "tern/arith/linear_sum.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
@@ -19,6 +22,8 @@ namespace tern::tir {
 namespace {
 
 constexpr int kMaxNodes = 1000;
+// Of loops whose body is a step of matrix instructions, each of which takes as long as many others.
+constexpr int kMaxNodesOfMatrices = 8000;
 // The last tile of a loop has a body for each number of iterations up to here.
 constexpr int64_t kMaxTile = 8;
 
@@ -48,17 +53,41 @@ struct Limit {
   std::optional<TileTail> tail;
 };
 
+// The threads of a block in scope, and indices that are computed of their variables.
+struct Threads {
+  std::unordered_set<const VarNode*> vars;
+  ir::VarMap lets;
+};
+
+bool MultipliesMatrices(const Stmt& stmt) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::CallNode* node) override {
+      found |= IsWarpGroupOperation(node);
+      VisitChildren(node);
+    }
+    bool found = false;
+  } finder;
+  finder.Visit(stmt);
+  return finder.found;
+}
+
 // The comparisons in the conditions of a loop's body that bound its variable.
 class LimitFinder : public StmtVisitor {
  public:
-  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer)
-      : loop_(loop), analyzer_(analyzer) {
+  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer, const Threads& threads)
+      : loop_(loop),
+        analyzer_(analyzer),
+        threads_(threads),
+        is_uniform_(!threads.vars.empty() && MultipliesMatrices(loop->body)),
+        max_nodes_(is_uniform_ ? kMaxNodesOfMatrices : kMaxNodes) {
     Visit(loop->body);
     std::erase_if(limits_, [&](const Limit& limit) { return spoiled_.count(limit.comparison); });
   }
 
   const std::vector<Limit>& limits() const { return limits_; }
-  bool can_partition() const { return !is_special_ && nodes_ <= kMaxNodes; }
+  bool is_uniform() const { return is_uniform_; }
+  bool can_partition() const { return !is_special_ && nodes_ <= max_nodes_; }
 
  private:
   using StmtVisitor::Visit;
@@ -66,10 +95,10 @@ class LimitFinder : public StmtVisitor {
 
   // What is too large to be copied need not be looked at.
   void Visit(const Expr& expr) override {
-    if (++nodes_ <= kMaxNodes) StmtVisitor::Visit(expr);
+    if (++nodes_ <= max_nodes_) StmtVisitor::Visit(expr);
   }
   void Visit(const Stmt& stmt) override {
-    if (++nodes_ <= kMaxNodes) StmtVisitor::Visit(stmt);
+    if (++nodes_ <= max_nodes_) StmtVisitor::Visit(stmt);
   }
 
   // ---- what is defined inside of the loop
@@ -99,10 +128,16 @@ class LimitFinder : public StmtVisitor {
     is_special_ |= IsSharedScope(node->buffer->scope);
     VisitChildren(node);
   }
-  void VisitNode(const EvaluateNode*) override { is_special_ = true; }
+  void VisitNode(const EvaluateNode*) override { is_special_ |= !is_uniform_; }
   void VisitNode(const BlockNode*) override { is_special_ = true; }
 
   // ---- conditions
+  // Where threads meet, those of what a thread computes in registers: copies stay as they are.
+  void VisitNode(const BufferStoreNode* node) override {
+    bool outer = std::exchange(in_registers_, OwnerOf(node->buffer->scope) == ScopeOwner::kThread);
+    VisitChildren(node);
+    in_registers_ = outer;
+  }
   void VisitNode(const IfThenElseNode* node) override {
     AddCondition(node->condition);
     VisitChildren(node);
@@ -113,7 +148,7 @@ class LimitFinder : public StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == ir::kIfThenElse) AddCondition(node->args[0]);
-    is_special_ |= IsWarpOperation(node) && !IsWarpMatrixOperation(node);
+    is_special_ |= !is_uniform_ && IsWarpOperation(node) && !IsWarpMatrixOperation(node);
     VisitChildren(node);
   }
   static bool IsFalse(const Expr& condition) {
@@ -121,7 +156,7 @@ class LimitFinder : public StmtVisitor {
     return both ? IsFalse(both->a) || IsFalse(both->b) : ir::IsConst(condition, 0);
   }
   void AddCondition(const Expr& condition) {
-    if (IsFalse(condition)) return;
+    if (IsFalse(condition) || (is_uniform_ && !in_registers_)) return;
     if (const auto* both = condition.As<ir::AndNode>()) {
       AddCondition(both->a);
       AddCondition(both->b);
@@ -163,7 +198,12 @@ class LimitFinder : public StmtVisitor {
     Limit limit;
     limit.is_exact = true;
     limit.tail = FindTail(rest, *slope);
-    if (!RemoveInner(&rest, &limit.is_exact) || !IsKnownBefore(rest)) return {};
+    if (is_uniform_) {
+      limit.is_exact = false;
+      limit.tail = {};
+    }
+    bool is_removed = is_uniform_ ? RemoveVarying(&rest) : RemoveInner(&rest, &limit.is_exact);
+    if (!is_removed || !IsKnownBefore(rest)) return {};
     if (*slope < 0) {
       Expr above = rest + Const(dtype, -*slope - 1);
       limit.end = *slope == -1 ? rest : ir::FloorDiv(above, Const(dtype, -*slope));
@@ -213,6 +253,32 @@ class LimitFinder : public StmtVisitor {
     }
   }
 
+  // The same with what differs among threads: bounds of a loop in which they meet are the same for
+  // all of them.
+  bool RemoveVarying(Expr* rest) const {
+    auto sum = arith::LinearSum::OfSameType(ir::Substitute(*rest, threads_.lets));
+    if (!sum) return false;
+    arith::LinearSum least{{}, sum->constant, sum->dtype};
+    for (const arith::LinearSum::Term& term : sum->terms) {
+      bool varies = false;
+      ir::ForEachExpr(term.expr, [&](const Expr& e) {
+        const auto* var = e.As<VarNode>();
+        varies |= var && (inner_.count(var) || threads_.vars.count(var));
+      });
+      arith::ConstBounds bounds = analyzer_.Bounds(term.expr);
+      int64_t extreme = term.coefficient > 0 ? bounds.lo : bounds.hi;
+      auto part = arith::FoldInt(ExprKind::kMul, term.coefficient, extreme);
+      constexpr int64_t kLarge = int64_t{1} << 30;
+      if (!varies) {
+        if (!least.AddTerm(term.expr, term.coefficient)) return false;
+      } else if (!part || *part > kLarge || *part < -kLarge || !least.AddConstant(*part)) {
+        return false;
+      }
+    }
+    *rest = least.ToExpr();
+    return rest->get() != nullptr;
+  }
+
   // Free of loads and of what might fault, and of variables that may be anything: bounds are
   // computed from it where its value was not needed, and must not overflow.
   bool IsKnownBefore(const Expr& rest) const {
@@ -227,6 +293,10 @@ class LimitFinder : public StmtVisitor {
 
   const ForNode* loop_;
   arith::Analyzer analyzer_;
+  const Threads& threads_;
+  bool is_uniform_;  // threads meet in the loop
+  int max_nodes_;
+  bool in_registers_ = false;
   std::vector<Limit> limits_;
   std::unordered_set<const ir::ExprNode*> spoiled_;
   std::unordered_set<const VarNode*> inner_;
@@ -244,6 +314,22 @@ class Decider : public StmtMutator {
 
   void Set(const ir::ExprNode* comparison, bool value) {
     known[comparison] = ir::IntImmNode::Make(DataType::Bool(), value, comparison->span);
+  }
+  // Whether it has one of them.
+  template <class T>
+  bool Knows(const T& code) const {
+    struct Finder : StmtVisitor {
+      using StmtVisitor::Visit;
+      void Visit(const Expr& expr) override {
+        found |= decider->known.count(expr.get()) > 0;
+        if (!found) StmtVisitor::Visit(expr);
+      }
+      const Decider* decider = nullptr;
+      bool found = false;
+    } finder;
+    finder.decider = this;
+    finder.Visit(code);
+    return finder.found;
   }
 
  private:
@@ -288,7 +374,19 @@ class Partitioner : public AnalyzedMutator {
   using AnalyzedMutator::Mutate;
   using AnalyzedMutator::MutateNode;
 
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    bool varies = false;
+    ir::ForEachExpr(node->value, [&](const Expr& e) {
+      const auto* var = e.As<VarNode>();
+      varies |= var && (threads_.vars.count(var) || threads_.lets.count(var));
+    });
+    if (varies && arith::IsIndexType(node->var.dtype()))
+      threads_.lets[node->var.node()] = ir::Substitute(node->value, threads_.lets);
+    return AnalyzedMutator::MutateNode(node, self);
+  }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind == ForKind::kThread && node->thread.starts_with("threadIdx."))
+      threads_.vars.insert(node->var.node());
     bool may_part = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kVectorized ||
                     node->for_kind == ForKind::kParallel;
     if (HasTail(node, attr::kGuardTail) || HasMaskedTail(node)) may_part = false;
@@ -306,13 +404,54 @@ class Partitioner : public AnalyzedMutator {
 
   // Null where the loop stays whole.
   Stmt Partition(const ForNode* node) {
-    LimitFinder finder(node, analyzer_);
+    LimitFinder finder(node, analyzer_, threads_);
     if (finder.limits().empty() || !finder.can_partition()) return {};
+    if (finder.is_uniform()) return ChooseInside(node, finder.limits());
     return WithVariable(node, "_start", Simple(node->min), [&](const Expr& start) {
       return WithVariable(node, "_stop", Simple(start + node->extent), [&](const Expr& stop) {
         return PartitionBetween(node, finder.limits(), start, stop);
       });
     });
+  }
+
+  // The loop stays whole: multiplications run on from one iteration to the next. What has
+  // conditions has a version without them, for the iterations in which all of them hold.
+  Stmt ChooseInside(const ForNode* node, const std::vector<Limit>& limits) {
+    Decider inside;
+    std::vector<Expr> bounds;
+    for (const Limit& limit : limits) {
+      inside.Set(limit.comparison, true);
+      Expr bound =
+          Simple(limit.first ? ir::LENode::Make(limit.first, node->var) : node->var < limit.end);
+      if (std::none_of(bounds.begin(), bounds.end(),
+                       [&](const Expr& one) { return ir::StructuralEqual(one, bound); }))
+        bounds.push_back(bound);
+    }
+    Expr holds = bounds[0];
+    for (size_t i = 1; i < bounds.size(); ++i) holds = holds && bounds[i];
+    return node->With(node->min, node->extent, ChooseIn(node->body, holds, &inside));
+  }
+  // Of the statements from the first to the last one that has a condition.
+  Stmt ChooseIn(const Stmt& stmt, const Expr& holds, Decider* inside) {
+    if (const auto* let = stmt.As<LetStmtNode>(); let && !inside->Knows(let->value))
+      return LetStmtNode::Make(let->var, let->value, ChooseIn(let->body, holds, inside), let->span);
+    if (const auto* allocation = stmt.As<AllocateNode>())
+      return AllocateNode::Make(allocation->buffer, ChooseIn(allocation->body, holds, inside),
+                                allocation->span);
+    auto choose = [&](const Stmt& one) {
+      return IfThenElseNode::Make(holds, CopyWithFreshDefs(inside->Mutate(one)), one, one.span());
+    };
+    const auto* row = stmt.As<SeqNode>();
+    if (!row) return choose(stmt);
+    auto has_condition = [&](const Stmt& one) { return inside->Knows(one); };
+    auto first = std::find_if(row->stmts.begin(), row->stmts.end(), has_condition);
+    auto last = std::find_if(row->stmts.rbegin(), row->stmts.rend(), has_condition).base();
+    if (first >= last) return stmt;
+    std::vector<Stmt> stmts(row->stmts.begin(), first);
+    stmts.push_back(last - first == 1 ? ChooseIn(*first, holds, inside)
+                                      : choose(SeqNode::Make({first, last}, stmt.span())));
+    stmts.insert(stmts.end(), last, row->stmts.end());
+    return SeqNode::Make(std::move(stmts), stmt.span());
   }
 
   Stmt PartitionBetween(const ForNode* node, const std::vector<Limit>& limits, const Expr& start,
@@ -428,6 +567,7 @@ class Partitioner : public AnalyzedMutator {
   Expr Simple(const Expr& expr) const { return analyzer_.Simplify(expr); }
 
   const PrimFunc& function_;
+  Threads threads_;
   std::optional<bool> takes_masks_;
 };
 
