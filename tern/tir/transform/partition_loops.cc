@@ -49,6 +49,7 @@ struct TileTail {
 struct Limit {
   const ir::ExprNode* comparison;
   Expr first, end;        // one of them is null
+  Expr holds;             // where threads meet: a condition on which it does, with neither of them
   bool is_exact = false;  // it fails everywhere else
   std::optional<TileTail> tail;
 };
@@ -59,9 +60,13 @@ struct Threads {
   ir::VarMap lets;
 };
 
+// Whether a step of the loop does, not one of a loop inside.
 bool MultipliesMatrices(const Stmt& stmt) {
   struct Finder : StmtVisitor {
     using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      if (node->for_kind == ForKind::kUnrolled) VisitChildren(node);
+    }
     void VisitNode(const ir::CallNode* node) override {
       found |= IsWarpGroupOperation(node);
       VisitChildren(node);
@@ -111,8 +116,12 @@ class LimitFinder : public StmtVisitor {
     if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value))
       if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
         lets_[node->var.node()] = value;
-    if (std::is_same_v<T, LetStmtNode> && node->value.dtype() == DataType::Bool())
-      AddCondition(node->value);
+    if constexpr (std::is_same_v<T, LetStmtNode>)
+      if (node->value.dtype() == DataType::Bool()) {
+        bool outer = std::exchange(in_registers_, is_uniform_ && StoresInRegisters(node->body));
+        AddCondition(node->value);
+        in_registers_ = outer;
+      }
     VisitChildren(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -133,8 +142,20 @@ class LimitFinder : public StmtVisitor {
 
   // ---- conditions
   // Where threads meet, those of what a thread computes in registers: copies stay as they are.
+  static bool IsOfThread(const BufferStoreNode* store) {
+    return OwnerOf(store->buffer->scope) == ScopeOwner::kThread;
+  }
+  static bool StoresInRegisters(const Stmt& stmt) {
+    struct Finder : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* node) override { all &= IsOfThread(node); }
+      bool all = true;
+    } finder;
+    finder.Visit(stmt);
+    return finder.all;
+  }
   void VisitNode(const BufferStoreNode* node) override {
-    bool outer = std::exchange(in_registers_, OwnerOf(node->buffer->scope) == ScopeOwner::kThread);
+    bool outer = std::exchange(in_registers_, IsOfThread(node));
     VisitChildren(node);
     in_registers_ = outer;
   }
@@ -191,19 +212,21 @@ class LimitFinder : public StmtVisitor {
     if (!left || !right) return {};
     auto slope = arith::FoldInt(ExprKind::kSub, right->coefficient, left->coefficient);
     constexpr int64_t kMaxSlope = std::numeric_limits<int32_t>::max();
-    if (!slope || *slope == 0 || *slope > kMaxSlope || *slope < -kMaxSlope) return {};
+    if (!slope || *slope > kMaxSlope || *slope < -kMaxSlope) return {};
+    if (*slope == 0 && !is_uniform_) return {};
     // The comparison is: var * slope + rest > 0.
     Expr rest = Minus(right->rest, left->rest);
     if (!strict) rest = rest + Const(dtype, 1);
     Limit limit;
     limit.is_exact = true;
     limit.tail = FindTail(rest, *slope);
-    if (is_uniform_) {
-      limit.is_exact = false;
-      limit.tail = {};
-    }
     bool is_removed = is_uniform_ ? RemoveVarying(&rest) : RemoveInner(&rest, &limit.is_exact);
     if (!is_removed || !IsKnownBefore(rest)) return {};
+    if (is_uniform_) {
+      Limit whole;
+      whole.holds = Const(dtype, 0) < Expr(loop_->var) * Const(dtype, *slope) + rest;
+      return whole;
+    }
     if (*slope < 0) {
       Expr above = rest + Const(dtype, -*slope - 1);
       limit.end = *slope == -1 ? rest : ir::FloorDiv(above, Const(dtype, -*slope));
@@ -421,8 +444,7 @@ class Partitioner : public AnalyzedMutator {
     std::vector<Expr> bounds;
     for (const Limit& limit : limits) {
       inside.Set(limit.comparison, true);
-      Expr bound =
-          Simple(limit.first ? ir::LENode::Make(limit.first, node->var) : node->var < limit.end);
+      Expr bound = Simple(limit.holds);
       if (std::none_of(bounds.begin(), bounds.end(),
                        [&](const Expr& one) { return ir::StructuralEqual(one, bound); }))
         bounds.push_back(bound);
