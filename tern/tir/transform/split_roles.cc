@@ -446,8 +446,9 @@ class RoleSplitter {
     for (size_t i = blocks_.size(); i-- > 0;) {  // the last axis, x, is the fastest
       const ForNode* loop = blocks_[i];
       int64_t extent = *ir::AsConstInt(loop->extent);
-      Expr index = i == 0 ? ir::FloorDiv(rest, Expr(total))
-                          : ir::FloorMod(ir::FloorDiv(rest, Expr(total)), Expr(extent));
+      Expr index = extent == 1 ? Expr(int64_t{0})
+                   : i == 0    ? ir::FloorDiv(rest, Expr(total))
+                               : ir::FloorMod(ir::FloorDiv(rest, Expr(total)), Expr(extent));
       if (index.dtype() != loop->var.dtype()) index = ir::CastNode::Make(loop->var.dtype(), index);
       result = LetStmtNode::Make(loop->var, index, result, loop->span);
       total *= extent;
