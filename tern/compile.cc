@@ -121,7 +121,8 @@ const std::vector<PipelinePhase>& Pipeline() {
         {"lower_warp_operations"},
         {"insert_barriers"},
         {"split_roles"},
-        {"serialize_threads"}}},
+        {"serialize_threads"},
+        {"order_blocks"}}},
       {"blocks", {{"decompose_reductions"}, {"lower_blocks"}, {"simplify"}}},
       {"loops",
        {// Before anything relies on accesses being where they should.

@@ -12,6 +12,11 @@
 //       sums = sums * change + powers * V_shared     powers are an operand in registers
 //     O = epilogue(sums)                     by each lane of its own sums
 //
+// With roles (split_roles.h), where sizes are constant: Q, K and V are bulk copies of a warp of its
+// own, and groups of consumers wait for tiles alone, not for each other: one multiplies while
+// another one computes what is between the products. As many thread blocks as there are
+// multiprocessors compute one tile of queries after another, where all have as many keys.
+//
 // Reductions of rows are of a lane's elements first, then of the parts of the four lanes (rfactor),
 // by shuffles. Sizes that are no whole tiles are padded, as in matrix_attention.cc. Cycles of a
 // step: both products and the elements, less what two thread blocks hide; or its copies.
@@ -44,6 +49,12 @@ namespace {
 constexpr double kFmaPerCycle = 2048, kElementInstructions = 7, kSumInstructions = 4.5,
                  kLanesPerCycle = 128, kBytesPerCycle = 32, kStepCycles = 150, kStartCycles = 3000,
                  kBeside = 0.85;
+// With roles two groups hide most of their products behind each other's elements, which take longer
+// than where more warps run.
+constexpr double kRolesMultiply = 0.3, kRolesOthers = 1.7;
+constexpr int64_t kRolesGroups = 2;
+// Barriers in shared memory, and what is lost to alignment.
+constexpr int64_t kBarrierBytes = 1024;
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 32;  // of a multiprocessor; of a thread
 constexpr int64_t kMostHead = 256, kLeastColumns = 16;
 constexpr int64_t kCopies = 4;  // lanes that have parts of a row
@@ -51,10 +62,13 @@ constexpr int64_t kCopies = 4;  // lanes that have parts of a row
 struct GroupAttentionPlan : DeviceGemmPlan {
   static const std::vector<PlanField<GroupAttentionPlan>>& Fields() {
     using P = GroupAttentionPlan;
-    static const std::vector<PlanField<P>> fields = {
-        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n}, {"stages", &P::stages}};
+    static const std::vector<PlanField<P>> fields = {{"tile_m", &P::tile_m},
+                                                     {"tile_n", &P::tile_n},
+                                                     {"stages", &P::stages},
+                                                     {"roles", &P::roles}};
     return fields;
   }
+  int64_t roles = 0;  // 1: a warp of its own copies
   int64_t groups() const { return tile_m / kGroupBlock; }
 };
 using P = GroupAttentionPlan;
@@ -62,8 +76,11 @@ using P = GroupAttentionPlan;
 class GroupAttention : AttentionScheduler {
  public:
   GroupAttention(Schedule* schedule, const AttentionParts& parts, const P& plan,
-                 const TargetInfo& target, const std::string& prefix)
-      : AttentionScheduler(schedule, parts, target), plan_(plan), prefix_(prefix) {}
+                 const TargetInfo& target, const GroupInstructions& instructions)
+      : AttentionScheduler(schedule, parts, target),
+        plan_(plan),
+        multiprocessors_(instructions.multiprocessors),
+        prefix_(instructions.prefix) {}
 
   void Run() {
     Pad(plan_.tile_m, plan_.tile_n, kGroupBlock);
@@ -240,15 +257,52 @@ class GroupAttention : AttentionScheduler {
       bool copies_tile = blocks.size() == 1 && Contains(copies, blocks[0]->name);
       stages.push_back(copies_tile ? 0 : plan_.stages - 1);
     }
-    schedule_.Pipeline(loop, stages, {0});
+    std::optional<PipelineRoles> roles;
+    if (plan_.roles > 0) roles = PipelineRoles{plan_.stages, multiprocessors_};
+    schedule_.Pipeline(loop, stages, {0}, roles);
   }
 
   const P& plan_;
+  int64_t multiprocessors_;
   std::string prefix_;
 };
 
+bool IsConstant(const Gemm& gemm) {
+  return !gemm.dynamic_m && !gemm.dynamic_n && !gemm.dynamic_k && !gemm.dynamic_batch;
+}
+
+// False where it does not fit.
+bool SetCost(const Gemm& scores, const Gemm& values, const TargetInfo& target,
+             int64_t multiprocessors, P* plan) {
+  int64_t head = RoundUp(scores.k, kGroupBlock), columns = RoundUp(values.n, kGroupBlock),
+          keys = plan->tile_n, threads = plan->groups() * kGroupWarps * kGroupLanes;
+  // With roles the next tile of queries is copied beside.
+  int64_t queries = plan->tile_m * (plan->roles > 0 ? 2 : 1),
+          bytes = (queries * head + plan->stages * keys * (head + columns)) * scores.a.bytes() +
+                  (plan->roles > 0 ? kBarrierBytes : 0);
+  // Scores, powers and sums are in registers, of which a thread has 255.
+  int64_t registers = keys / 2 + keys / 4 + columns / 2;
+  if (bytes > target.shared_bytes || registers > 168 || threads > target.max_threads) return false;
+  int64_t resident =
+      std::min(kRegisters / (threads * (registers + kOtherRegisters)), target.shared_bytes / bytes);
+  auto blocks = static_cast<double>(values.batch * CeilDiv(values.m, plan->tile_m)),
+       steps = static_cast<double>(CeilDiv(values.k, keys)),
+       elements = static_cast<double>(plan->tile_m * keys),
+       sums = static_cast<double>(plan->tile_m * columns),
+       copied = static_cast<double>(keys * (head + columns) * scores.a.bytes());
+  double multiply = elements * static_cast<double>(head + columns) / kFmaPerCycle,
+         others = (elements * kElementInstructions + sums * kSumInstructions) / kLanesPerCycle;
+  double step = plan->roles > 0 ? multiply * kRolesMultiply + others * kRolesOthers
+                                : (multiply + others) * (resident > 1 ? kBeside : 1) + kStepCycles;
+  step = std::max(step, copied / kBytesPerCycle);
+  int64_t busy = plan->roles > 0 ? multiprocessors : target.busy_blocks;
+  plan->cycles = std::ceil(blocks / static_cast<double>(busy)) *
+                 (steps * step + kStartCycles / static_cast<double>(resident));
+  return true;
+}
+
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                     const Wanted<P>& want) {
+                     const Wanted<P>& want, int64_t multiprocessors) {
   AttentionParts parts = AttentionPartsOf(*schedule, block);
   Gemm scores = AttentionProduct(*schedule, parts.first, target),
        values = AttentionProduct(*schedule, parts.last, target);
@@ -259,36 +313,19 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   if (values.n < kLeastColumns)
     Refuse("there are less than " + std::to_string(kLeastColumns) + " columns of values");
   if (longest > kMostHead) Refuse("the size of a head is above " + std::to_string(kMostHead));
-  int64_t head = RoundUp(scores.k, kGroupBlock), columns = RoundUp(values.n, kGroupBlock);
+  bool may_have_roles = IsConstant(scores) && IsConstant(values);
   std::vector<P> plans;
-  for (int64_t groups : {2, 1})
-    for (int64_t keys : {128, 64}) {
-      P plan;
-      plan.tile_m = groups * kGroupBlock;
-      plan.tile_n = keys;
-      plan.stages = want.Or(&P::stages, 2);
-      int64_t bytes =
-          (plan.tile_m * head + plan.stages * keys * (head + columns)) * scores.a.bytes();
-      // Scores, powers and sums are in registers, of which a thread has 255.
-      int64_t registers = keys / 2 + keys / 4 + columns / 2,
-              threads = groups * kGroupWarps * kGroupLanes;
-      bool fits = bytes <= target.shared_bytes && registers <= 168 && threads <= target.max_threads;
-      if (!fits) continue;
-      int64_t resident = std::min(kRegisters / (threads * (registers + kOtherRegisters)),
-                                  target.shared_bytes / bytes);
-      auto blocks = static_cast<double>(values.batch * CeilDiv(values.m, plan.tile_m)),
-           steps = static_cast<double>(CeilDiv(values.k, keys)),
-           elements = static_cast<double>(plan.tile_m * keys),
-           sums = static_cast<double>(plan.tile_m * columns),
-           copied = static_cast<double>(keys * (head + columns) * scores.a.bytes());
-      double multiply = elements * static_cast<double>(head + columns) / kFmaPerCycle,
-             others = (elements * kElementInstructions + sums * kSumInstructions) / kLanesPerCycle;
-      double step = (multiply + others) * (resident > 1 ? kBeside : 1) + kStepCycles;
-      step = std::max(step, copied / kBytesPerCycle);
-      plan.cycles = std::ceil(blocks / static_cast<double>(target.busy_blocks)) *
-                    (steps * step + kStartCycles / static_cast<double>(resident));
-      plans.push_back(plan);
-    }
+  for (int64_t roles : {1, 0})
+    for (int64_t groups : {2, 1})
+      for (int64_t keys : {128, 64}) {
+        if (roles > 0 && (!may_have_roles || groups != kRolesGroups)) continue;
+        P plan;
+        plan.tile_m = groups * kGroupBlock;
+        plan.tile_n = keys;
+        plan.stages = want.Or(&P::stages, 2);
+        plan.roles = roles;
+        if (SetCost(scores, values, target, multiprocessors, &plan)) plans.push_back(plan);
+      }
   if (plans.empty()) Refuse("no tile fits in shared memory and registers");
   return plans;
 }
@@ -303,11 +340,17 @@ void RegisterGroupAttention(const GroupInstructions& instructions) {
        .kinds = {BlockKind::kAttention},
        .fits = instructions.fits,
        .priority = 110,
-       .planned = Planned<P>(Plans, [prefix = instructions.prefix](
-                                        Schedule* schedule, const BlockInfo& block,
-                                        const TargetInfo& target, const P& plan) {
-         GroupAttention(schedule, AttentionPartsOf(*schedule, block), plan, target, prefix).Run();
-       })});
+       .planned = Planned<P>(
+           [multiprocessors = instructions.multiprocessors](
+               Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const Wanted<P>& want) {
+             return Plans(schedule, block, target, want, multiprocessors);
+           },
+           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          const P& plan) {
+             AttentionParts parts = AttentionPartsOf(*schedule, block);
+             GroupAttention(schedule, parts, plan, target, instructions).Run();
+           })});
 }
 
 }  // namespace tern::schedule

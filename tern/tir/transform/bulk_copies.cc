@@ -207,7 +207,15 @@ class CopyMatcher {
   std::vector<int64_t> extents_;
 };
 
-// Of loops with roles.
+// What a nest of loops around one block alone writes to in shared memory; null for others.
+const BufferStoreNode* SharedStoreOf(Stmt nest) {
+  while (const auto* loop = nest.As<ForNode>()) nest = loop->body;
+  const auto* block = nest.As<BlockNode>();
+  const auto* store = block ? block->body.As<BufferStoreNode>() : nullptr;
+  return store && IsSharedScope(store->buffer->scope) ? store : nullptr;
+}
+
+// Of loops with roles, and around them.
 class BulkMaker : public AnalyzedMutator {
  public:
   std::vector<Buffer> sources;
@@ -216,7 +224,8 @@ class BulkMaker : public AnalyzedMutator {
  private:
   using AnalyzedMutator::MutateNode;
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    if (!node->annotations.count(pipeline::kRoles)) return AnalyzedMutator::MutateNode(node, self);
+    if (!node->annotations.count(pipeline::kRoles))
+      return SharedStoreOf(self) ? MakeBulk(self) : AnalyzedMutator::MutateNode(node, self);
     analyzer_.BindRange(node->var, node->min, node->extent);
     std::vector<const AllocateNode*> allocations;
     Stmt inner = node->body;

@@ -11,8 +11,9 @@ namespace tern::tir {
 // Whether the code generator of the function's target keeps them.
 bool TakesBulkCopies(const PrimFunc& function);
 
-// The copies of loops with roles (pipeline_loops.h) become copies of boxes, which the first thread
-// starts: one for each block of rows of 128 bytes in shared memory.
+// The copies of loops with roles (pipeline_loops.h), and those to shared memory before such a loop,
+// become copies of boxes, which the first thread starts: one for each block of rows of 128 bytes in
+// shared memory.
 //
 // Before:  for i in 0..128, j in 0..64 (on threads) {
 //            block S(v0 = r + i, v1 = c + j) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/transform/partition_loops.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,10 +10,12 @@
 #include "tern/arith/fold.h"
 #include "tern/arith/inline_limit.h"
 #include "tern/arith/linear.h"
+#include "tern/arith/linear_sum.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analyzed_mutator.h"
 #include "tern/tir/copy_with_fresh_defs.h"
+#include "tern/tir/group_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/vectorize_loops.h"
 
@@ -20,6 +23,8 @@ namespace tern::tir {
 namespace {
 
 constexpr int kMaxNodes = 1000;
+// Of loops whose body is a step of matrix instructions, each of which takes as long as many others.
+constexpr int kMaxNodesOfMatrices = 8000;
 // The last tile of a loop has a body for each number of iterations up to here.
 constexpr int64_t kMaxTile = 8;
 
@@ -45,6 +50,7 @@ struct TileTail {
 struct Limit {
   const ir::ExprNode* comparison;
   Expr first, end;        // one of them is null
+  Expr holds;             // where threads meet: a condition on which it does, with neither of them
   bool is_exact = false;  // it fails everywhere else
   // It masks a vector, which no serial loop inside repeats, and fails in all lanes from here on.
   // Null where it does not.
@@ -53,13 +59,42 @@ struct Limit {
   std::optional<TileTail> tail;
 };
 
+// The threads of a block in scope, and indices that are computed of their variables.
+struct Threads {
+  std::unordered_set<const VarNode*> vars;
+  ir::VarMap lets;
+};
+
+// Whether a step of the loop does, not one of a loop inside.
+bool MultipliesMatrices(const Stmt& stmt) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      if (node->for_kind == ForKind::kUnrolled) VisitChildren(node);
+    }
+    void VisitNode(const ir::CallNode* node) override {
+      found |= IsWarpGroupOperation(node);
+      VisitChildren(node);
+    }
+    bool found = false;
+  } finder;
+  finder.Visit(stmt);
+  return finder.found;
+}
+
 // The comparisons in the conditions of a loop's body that bound its variable.
 class LimitFinder : public StmtVisitor {
  public:
   // `is_masked`: whether a loop's vectors are masked.
   using IsMasked = std::function<bool(const ForNode*)>;
-  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer, IsMasked is_masked)
-      : loop_(loop), analyzer_(analyzer), is_masked_(std::move(is_masked)) {
+  LimitFinder(const ForNode* loop, const arith::Analyzer& analyzer, const Threads& threads,
+              IsMasked is_masked)
+      : loop_(loop),
+        analyzer_(analyzer),
+        threads_(threads),
+        is_masked_(std::move(is_masked)),
+        is_uniform_(!threads.vars.empty() && MultipliesMatrices(loop->body)),
+        max_nodes_(is_uniform_ ? kMaxNodesOfMatrices : kMaxNodes) {
     Visit(loop->body);
     std::erase_if(limits_, [&](const Limit& limit) { return spoiled_.count(limit.comparison); });
     // Masks cost nothing beside a loop, and less than a second one.
@@ -76,7 +111,8 @@ class LimitFinder : public StmtVisitor {
   const std::vector<Limit>& limits() const { return limits_; }
   // Vectors stay masked inside of the limits too.
   bool uses_masks() const { return uses_masks_; }
-  bool can_partition() const { return !is_special_ && nodes_ <= kMaxNodes; }
+  bool is_uniform() const { return is_uniform_; }
+  bool can_partition() const { return !is_special_ && nodes_ <= max_nodes_; }
 
  private:
   using StmtVisitor::Visit;
@@ -84,10 +120,10 @@ class LimitFinder : public StmtVisitor {
 
   // What is too large to be copied need not be looked at.
   void Visit(const Expr& expr) override {
-    if (++nodes_ <= kMaxNodes) StmtVisitor::Visit(expr);
+    if (++nodes_ <= max_nodes_) StmtVisitor::Visit(expr);
   }
   void Visit(const Stmt& stmt) override {
-    if (++nodes_ <= kMaxNodes) StmtVisitor::Visit(stmt);
+    if (++nodes_ <= max_nodes_) StmtVisitor::Visit(stmt);
   }
 
   // ---- what is defined inside of the loop
@@ -100,8 +136,12 @@ class LimitFinder : public StmtVisitor {
     if (arith::IsIndexType(node->var.dtype()) && arith::IsFixed(node->value))
       if (Expr value = ir::Substitute(node->value, lets_); arith::MayInline(value))
         lets_[node->var.node()] = value;
-    if (std::is_same_v<T, LetStmtNode> && node->value.dtype() == DataType::Bool())
-      AddCondition(node->value);
+    if constexpr (std::is_same_v<T, LetStmtNode>)
+      if (node->value.dtype() == DataType::Bool()) {
+        bool outer = std::exchange(in_registers_, is_uniform_ && StoresInRegisters(node->body));
+        AddCondition(node->value);
+        in_registers_ = outer;
+      }
     VisitChildren(node);
   }
   void VisitNode(const ForNode* node) override {
@@ -124,10 +164,28 @@ class LimitFinder : public StmtVisitor {
     is_special_ |= IsSharedScope(node->buffer->scope);
     VisitChildren(node);
   }
-  void VisitNode(const EvaluateNode*) override { is_special_ = true; }
+  void VisitNode(const EvaluateNode*) override { is_special_ |= !is_uniform_; }
   void VisitNode(const BlockNode*) override { is_special_ = true; }
 
   // ---- conditions
+  // Where threads meet, those of what a thread computes in registers: copies stay as they are.
+  static bool IsOfThread(const BufferStoreNode* store) {
+    return OwnerOf(store->buffer->scope) == ScopeOwner::kThread;
+  }
+  static bool StoresInRegisters(const Stmt& stmt) {
+    struct Finder : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const BufferStoreNode* node) override { all &= IsOfThread(node); }
+      bool all = true;
+    } finder;
+    finder.Visit(stmt);
+    return finder.all;
+  }
+  void VisitNode(const BufferStoreNode* node) override {
+    bool outer = std::exchange(in_registers_, IsOfThread(node));
+    VisitChildren(node);
+    in_registers_ = outer;
+  }
   void VisitNode(const IfThenElseNode* node) override {
     AddCondition(node->condition);
     VisitChildren(node);
@@ -138,7 +196,7 @@ class LimitFinder : public StmtVisitor {
   }
   void VisitNode(const ir::CallNode* node) override {
     if (node->name == ir::kIfThenElse) AddCondition(node->args[0]);
-    is_special_ |= IsWarpOperation(node) && !IsWarpMatrixOperation(node);
+    is_special_ |= !is_uniform_ && IsWarpOperation(node) && !IsWarpMatrixOperation(node);
     VisitChildren(node);
   }
   static bool IsFalse(const Expr& condition) {
@@ -146,7 +204,7 @@ class LimitFinder : public StmtVisitor {
     return both ? IsFalse(both->a) || IsFalse(both->b) : ir::IsConst(condition, 0);
   }
   void AddCondition(const Expr& condition) {
-    if (IsFalse(condition)) return;
+    if (IsFalse(condition) || (is_uniform_ && !in_registers_)) return;
     if (const auto* both = condition.As<ir::AndNode>()) {
       AddCondition(both->a);
       AddCondition(both->b);
@@ -190,14 +248,22 @@ class LimitFinder : public StmtVisitor {
     if (!left || !right) return {};
     auto slope = arith::FoldInt(ExprKind::kSub, right->coefficient, left->coefficient);
     constexpr int64_t kMaxSlope = std::numeric_limits<int32_t>::max();
-    if (!slope || *slope == 0 || *slope > kMaxSlope || *slope < -kMaxSlope) return {};
+    if (!slope || *slope > kMaxSlope || *slope < -kMaxSlope) return {};
+    if (*slope == 0 && !is_uniform_) return {};
     // The comparison is: var * slope + rest > 0.
     Expr rest = Minus(right->rest, left->rest);
     if (!strict) rest = rest + Const(dtype, 1);
     Limit limit;
     limit.is_exact = true;
     limit.tail = FindTail(rest, *slope);
-    if (!RemoveInner(&rest, inner, &limit.is_exact) || !IsKnownBefore(rest)) return {};
+    bool is_removed =
+        is_uniform_ ? RemoveVarying(&rest) : RemoveInner(&rest, inner, &limit.is_exact);
+    if (!is_removed || !IsKnownBefore(rest)) return {};
+    if (is_uniform_) {
+      Limit whole;
+      whole.holds = Const(dtype, 0) < Expr(loop_->var) * Const(dtype, *slope) + rest;
+      return whole;
+    }
     if (*slope < 0) {
       Expr above = rest + Const(dtype, -*slope - 1);
       limit.end = *slope == -1 ? rest : ir::FloorDiv(above, Const(dtype, -*slope));
@@ -249,6 +315,32 @@ class LimitFinder : public StmtVisitor {
     }
   }
 
+  // The same with what differs among threads: bounds of a loop in which they meet are the same for
+  // all of them.
+  bool RemoveVarying(Expr* rest) const {
+    auto sum = arith::LinearSum::OfSameType(ir::Substitute(*rest, threads_.lets));
+    if (!sum) return false;
+    arith::LinearSum least{{}, sum->constant, sum->dtype};
+    for (const arith::LinearSum::Term& term : sum->terms) {
+      bool varies = false;
+      ir::ForEachExpr(term.expr, [&](const Expr& e) {
+        const auto* var = e.As<VarNode>();
+        varies |= var && (inner_.count(var) || threads_.vars.count(var));
+      });
+      arith::ConstBounds bounds = analyzer_.Bounds(term.expr);
+      int64_t extreme = term.coefficient > 0 ? bounds.lo : bounds.hi;
+      auto part = arith::FoldInt(ExprKind::kMul, term.coefficient, extreme);
+      constexpr int64_t kLarge = int64_t{1} << 30;
+      if (!varies) {
+        if (!least.AddTerm(term.expr, term.coefficient)) return false;
+      } else if (!part || *part > kLarge || *part < -kLarge || !least.AddConstant(*part)) {
+        return false;
+      }
+    }
+    *rest = least.ToExpr();
+    return rest->get() != nullptr;
+  }
+
   // Free of loads and of what might fault, and of variables that may be anything: bounds are
   // computed from it where its value was not needed, and must not overflow.
   bool IsKnownBefore(const Expr& rest) const {
@@ -263,13 +355,17 @@ class LimitFinder : public StmtVisitor {
 
   const ForNode* loop_;
   arith::Analyzer analyzer_;
+  const Threads& threads_;
+  IsMasked is_masked_;
+  bool is_uniform_;  // threads meet in the loop
+  int max_nodes_;
+  bool in_registers_ = false;
   std::vector<Limit> limits_;
   std::unordered_set<const ir::ExprNode*> spoiled_;
   std::unordered_set<const VarNode*> inner_;
   std::map<const VarNode*, int64_t> unrolled_;  // loops inside, and their extents
   ir::VarMap lets_;                             // those of them that are definitions of indices
-  IsMasked is_masked_;
-  const VarNode* masked_lane_ = nullptr;  // of the masked vectors around
+  const VarNode* masked_lane_ = nullptr;        // of the masked vectors around
   int serial_depth_ = 0;
   bool has_serial_loop_ = false, uses_masks_ = false;
   bool is_special_ = false;
@@ -284,6 +380,22 @@ class Decider : public StmtMutator {
 
   void Set(const ir::ExprNode* comparison, bool value) {
     known[comparison] = ir::IntImmNode::Make(DataType::Bool(), value, comparison->span);
+  }
+  // Whether it has one of them.
+  template <class T>
+  bool Knows(const T& code) const {
+    struct Finder : StmtVisitor {
+      using StmtVisitor::Visit;
+      void Visit(const Expr& expr) override {
+        found |= decider->known.count(expr.get()) > 0;
+        if (!found) StmtVisitor::Visit(expr);
+      }
+      const Decider* decider = nullptr;
+      bool found = false;
+    } finder;
+    finder.decider = this;
+    finder.Visit(code);
+    return finder.found;
   }
 
  private:
@@ -328,7 +440,19 @@ class Partitioner : public AnalyzedMutator {
   using AnalyzedMutator::Mutate;
   using AnalyzedMutator::MutateNode;
 
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    bool varies = false;
+    ir::ForEachExpr(node->value, [&](const Expr& e) {
+      const auto* var = e.As<VarNode>();
+      varies |= var && (threads_.vars.count(var) || threads_.lets.count(var));
+    });
+    if (varies && arith::IsIndexType(node->var.dtype()))
+      threads_.lets[node->var.node()] = ir::Substitute(node->value, threads_.lets);
+    return AnalyzedMutator::MutateNode(node, self);
+  }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
+    if (node->for_kind == ForKind::kThread && node->thread.starts_with("threadIdx."))
+      threads_.vars.insert(node->var.node());
     bool may_part = node->for_kind == ForKind::kSerial || node->for_kind == ForKind::kVectorized ||
                     node->for_kind == ForKind::kParallel;
     if (HasTail(node, attr::kGuardTail) || HasMaskedTail(node)) may_part = false;
@@ -346,14 +470,54 @@ class Partitioner : public AnalyzedMutator {
 
   // Null where the loop stays whole.
   Stmt Partition(const ForNode* node) {
-    LimitFinder finder(node, analyzer_,
+    LimitFinder finder(node, analyzer_, threads_,
                        [this](const ForNode* loop) { return HasMaskedTail(loop); });
     if (finder.limits().empty() || !finder.can_partition()) return {};
+    if (finder.is_uniform()) return ChooseInside(node, finder.limits());
     return WithVariable(node, "_start", Simple(node->min), [&](const Expr& start) {
       return WithVariable(node, "_stop", Simple(start + node->extent), [&](const Expr& stop) {
         return PartitionBetween(node, finder.limits(), finder.uses_masks(), start, stop);
       });
     });
+  }
+
+  // The loop stays whole: multiplications run on from one iteration to the next. What has
+  // conditions has a version without them, for the iterations in which all of them hold.
+  Stmt ChooseInside(const ForNode* node, const std::vector<Limit>& limits) {
+    Decider inside;
+    std::vector<Expr> bounds;
+    for (const Limit& limit : limits) {
+      inside.Set(limit.comparison, true);
+      Expr bound = Simple(limit.holds);
+      if (std::none_of(bounds.begin(), bounds.end(),
+                       [&](const Expr& one) { return ir::StructuralEqual(one, bound); }))
+        bounds.push_back(bound);
+    }
+    Expr holds = bounds[0];
+    for (size_t i = 1; i < bounds.size(); ++i) holds = holds && bounds[i];
+    return node->With(node->min, node->extent, ChooseIn(node->body, holds, &inside));
+  }
+  // Of the statements from the first to the last one that has a condition.
+  Stmt ChooseIn(const Stmt& stmt, const Expr& holds, Decider* inside) {
+    if (const auto* let = stmt.As<LetStmtNode>(); let && !inside->Knows(let->value))
+      return LetStmtNode::Make(let->var, let->value, ChooseIn(let->body, holds, inside), let->span);
+    if (const auto* allocation = stmt.As<AllocateNode>())
+      return AllocateNode::Make(allocation->buffer, ChooseIn(allocation->body, holds, inside),
+                                allocation->span);
+    auto choose = [&](const Stmt& one) {
+      return IfThenElseNode::Make(holds, CopyWithFreshDefs(inside->Mutate(one)), one, one.span());
+    };
+    const auto* row = stmt.As<SeqNode>();
+    if (!row) return choose(stmt);
+    auto has_condition = [&](const Stmt& one) { return inside->Knows(one); };
+    auto first = std::find_if(row->stmts.begin(), row->stmts.end(), has_condition);
+    auto last = std::find_if(row->stmts.rbegin(), row->stmts.rend(), has_condition).base();
+    if (first >= last) return stmt;
+    std::vector<Stmt> stmts(row->stmts.begin(), first);
+    stmts.push_back(last - first == 1 ? ChooseIn(*first, holds, inside)
+                                      : choose(SeqNode::Make({first, last}, stmt.span())));
+    stmts.insert(stmts.end(), last, row->stmts.end());
+    return SeqNode::Make(std::move(stmts), stmt.span());
   }
 
   Stmt PartitionBetween(const ForNode* node, const std::vector<Limit>& limits, bool uses_masks,
@@ -480,6 +644,7 @@ class Partitioner : public AnalyzedMutator {
   Expr Simple(const Expr& expr) const { return analyzer_.Simplify(expr); }
 
   const PrimFunc& function_;
+  Threads threads_;
   std::optional<bool> takes_masks_;
 };
 

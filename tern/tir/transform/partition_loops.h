@@ -25,6 +25,14 @@ namespace tern::tir {
 // - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
 // - So do loops in which lanes of a warp exchange values: where a bound depends on the lane, lanes
 //   would meet in different loops.
+// - Loops that multiply on matrix units of groups of warps stay whole, too: multiplications run on
+//   from one iteration to the next. What threads compute in registers there has two versions,
+//   chosen by a bound that is the same for all of them: tiles on the diagonal of a causal mask, and
+//   others.
+//
+// Before:  for k in 0..n { acc = multiply(..)   for i { x[i] = select(k * 8 + i <= t, acc[i], 0) }
+// } After:   for k in 0..n { acc = multiply(..)
+//            if k < (least t + 1) // 8 { for i { x[i] = acc[i] } } else { as before } }
 PrimFunc PartitionLoops(const PrimFunc& function);
 
 }  // namespace tern::tir

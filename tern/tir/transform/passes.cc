@@ -32,6 +32,7 @@
 #include "tern/tir/transform/make_plain_api.h"
 #include "tern/tir/transform/merge_shared_memory.h"
 #include "tern/tir/transform/narrow_indices.h"
+#include "tern/tir/transform/order_blocks.h"
 #include "tern/tir/transform/outline_parallel_loops.h"
 #include "tern/tir/transform/partition_loops.h"
 #include "tern/tir/transform/pipeline_loops.h"
@@ -120,6 +121,7 @@ void RegisterPasses() {
   per_function("merge_shared_memory", "merge dynamic shared memory of a kernel into one allocation",
                MergeSharedMemory);
   per_function("narrow_indices", "narrow indices to int32 where they provably fit", NarrowIndices);
+  per_function("order_blocks", "start thread blocks with longer loops first", OrderBlocks);
   ir::RegisterPass({"outline_parallel_loops", "outline parallel loops for the thread pool",
                     OutlineParallelLoops});
   per_function("partition_loops", "split loops where a condition changes: full tiles and tails",

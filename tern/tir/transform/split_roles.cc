@@ -2,6 +2,7 @@
 #include "tern/tir/transform/split_roles.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tern/arith/analyzer.h"
 #include "tern/ir/diagnostic.h"
@@ -64,6 +65,35 @@ struct Contents : StmtVisitor {
   int64_t repeats_ = 1;
 };
 
+// The buffers that a statement reads or writes.
+std::set<const BufferNode*> BuffersOf(const Stmt& stmt) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const BufferStoreNode* node) override {
+      found.insert(node->buffer.get());
+      VisitChildren(node);
+    }
+    void VisitNode(const ir::BufferLoadNode* node) override {
+      found.insert(node->buffer.get());
+      VisitChildren(node);
+    }
+    std::set<const BufferNode*> found;
+  } finder;
+  finder.Visit(stmt);
+  return std::move(finder.found);
+}
+
+bool Multiplies(const Stmt& stmt) { return !MakeMultiplicationsLate(stmt).read.empty(); }
+
+// Shared memory that copies fill, and others read: of a step, or of all steps of the loop.
+struct Tile {
+  int64_t versions, bytes = 0;
+  size_t first, last;  // the statements of a step that read it
+  std::vector<Stmt> copies;
+  std::string name;    // of one of its buffers
+  Buffer full, empty;  // barriers
+};
+
 Stmt Call(const char* name, std::vector<Expr> args, const Span& span) {
   return EvaluateNode::Make(ir::CallNode::Make(name, std::move(args), DataType::Void(), span),
                             span);
@@ -82,21 +112,23 @@ class RoleSplitter {
     for (const ForNode* loop; (loop = inner.As<ForNode>()) && loop->for_kind == ForKind::kThread;
          inner = loop->body)
       (loop->thread.starts_with("blockIdx.") ? blocks_ : threads_).push_back(loop);
+    // Where there is one tile, its place is a loop of one iteration.
+    for (const ForNode* loop; (loop = inner.As<ForNode>()) && ir::IsConst(loop->extent, 1);)
+      inner = Substitute(loop->body, {{loop->var.node(), loop->min}});
     body_ = inner;
     Contents all(body_);
     loop_ = all.loop;
     Check(all);
     auto numbers = loop_->annotations.at(pipeline::kRoles).As<ffi::Array>();
-    tiles_ = (*numbers)[0].As<int64_t>();
+    versions_ = (*numbers)[0].As<int64_t>();
     grid_ = (*numbers)[1].As<int64_t>();
     turns_ = (*numbers)[2].As<int64_t>();
     CheckThreads();
-    bytes_ = all.bytes;
-    for (const AllocateNode* allocation : all.shared)
-      versioned_[allocation->buffer.get()] = MakeVersions(allocation->buffer, tiles_);
-    full_ = MakeBarriers("full", tiles_);
-    empty_ = MakeBarriers("empty", tiles_);
+    ChooseGrid();
+    TakeApart(loop_->body);
+    FindTiles();
     turn_ = MakeBarriers("turn", turns_);
+    FindLateMultiplications();
     return WriteOut();
   }
 
@@ -137,13 +169,10 @@ class RoleSplitter {
   void Check(const Contents& all) {
     Contents inside(loop_->body);
     multiplications_ = inside.multiplications;
-    if (all.barriers != inside.barriers) Refuse("the threads of a block also meet outside of it");
     if (inside.copies == 0) Refuse("it has no bulk copies");
     for (const AllocateNode* allocation : all.shared)
       if (!IsFilled(allocation->buffer))
         Refuse("threads share " + allocation->buffer->name + ", too");
-    if (!ir::AsConstInt(loop_->extent) || *ir::AsConstInt(loop_->extent) < 1)
-      Refuse("its extent is not constant");
   }
   // Whether bulk copies write to it.
   bool IsFilled(const Buffer& buffer) const {
@@ -160,6 +189,18 @@ class RoleSplitter {
     return finder.filled && !finder.other;
   }
 
+  void ChooseGrid() {
+    int64_t total = 1;
+    for (const ForNode* loop : blocks_) {
+      std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
+      if (!extent) grid_ = 0;
+      total *= extent.value_or(1);
+    }
+    // Every block has its tile anyway: one group's.
+    if (total <= grid_ || !ir::AsConstInt(loop_->extent)) grid_ = 0;
+    if (grid_ == 0 && turns_ > 1) turns_ = groups_ = 1;
+  }
+
   static Buffer MakeBarriers(const std::string& name, int64_t count) {
     auto buffer = ffi::Make<BufferNode>();
     buffer->name = name;
@@ -170,6 +211,107 @@ class RoleSplitter {
     return Buffer(buffer.get());
   }
 
+  // ---- what there is
+
+  // The statements of a step, and its memory. Barriers were for the copies.
+  void TakeApart(const Stmt& stmt) {
+    if (const auto* allocation = stmt.As<AllocateNode>()) {
+      if (!IsSharedScope(allocation->buffer->scope)) memory_.push_back(allocation);
+      return TakeApart(allocation->body);
+    }
+    if (const auto* row = stmt.As<SeqNode>()) {
+      for (const Stmt& one : row->stmts) TakeApart(one);
+      return;
+    }
+    Contents contents(stmt);
+    bool is_barrier = stmt.As<EvaluateNode>() && contents.barriers > 0;
+    if (contents.barriers > 0 && !is_barrier) Refuse("threads meet within a statement of it");
+    if (!is_barrier) (contents.copies > 0 ? copies_ : steps_).push_back(stmt);
+  }
+
+  // What the same statements read is full, and empty, at once.
+  void FindTiles() {
+    for (const Stmt& copy : copies_) AddCopy(copy, &tiles_of_step_);
+    struct Outside : StmtVisitor {
+      using StmtVisitor::VisitNode;
+      void VisitNode(const ForNode* node) override {
+        if (!HasRoles(node)) VisitChildren(node);
+      }
+      void VisitNode(const IfThenElseNode* node) override {
+        if (Contents(Stmt(ffi::Ref<const IfThenElseNode>(node))).loop)
+          VisitChildren(node);
+        else if (Contents(Stmt(ffi::Ref<const IfThenElseNode>(node))).copies > 0)
+          copies.push_back(Stmt(ffi::Ref<const IfThenElseNode>(node)));
+      }
+      void VisitNode(const ir::BufferLoadNode* node) override {
+        read.push_back(node->buffer.get());
+        VisitChildren(node);
+      }
+      std::vector<Stmt> copies;
+      std::vector<const BufferNode*> read;
+    } outside;
+    outside.Visit(body_);
+    for (const Stmt& copy : outside.copies) AddCopy(copy, &tiles_of_block_);
+    for (const BufferNode* buffer : outside.read)
+      if (versions_of_step_.count(buffer) || versions_of_block_.count(buffer))
+        Refuse(buffer->name + " is read outside of it");
+    bool alone = tiles_of_step_.size() == 1 && tiles_of_block_.empty();
+    for (std::vector<Tile>* tiles : {&tiles_of_step_, &tiles_of_block_})
+      for (Tile& tile : *tiles) {
+        std::string prefix = alone ? "" : tile.name + "_";
+        tile.full = MakeBarriers(prefix + "full", tile.versions);
+        tile.empty = MakeBarriers(prefix + "empty", tile.versions);
+      }
+  }
+  void AddCopy(const Stmt& copy, std::vector<Tile>* tiles) {
+    bool of_step = tiles == &tiles_of_step_;
+    Contents contents(copy);
+    std::set<const BufferNode*> filled;
+    for (const BufferNode* buffer : BuffersOf(copy))
+      if (IsSharedScope(buffer->scope)) filled.insert(buffer);
+    size_t first = steps_.size(), last = 0;
+    for (size_t i = 0; i < steps_.size(); ++i)
+      for (const BufferNode* buffer : BuffersOf(steps_[i])) {
+        if (!filled.count(buffer)) continue;
+        // Only these end for all lanes of a warp at once.
+        if (!Multiplies(steps_[i])) Refuse("other than multiplications read " + buffer->name);
+        first = std::min(first, i);
+        last = i;
+      }
+    if (first == steps_.size()) Refuse("no step of it reads what is copied");
+    auto tile = std::find_if(tiles->begin(), tiles->end(), [&](const Tile& one) {
+      return !of_step || (one.first == first && one.last == last);
+    });
+    if (tile == tiles->end())
+      tile = tiles->insert(tile, Tile{.versions = of_step     ? versions_
+                                                  : grid_ > 0 ? 2
+                                                              : 1,
+                                      .first = first,
+                                      .last = last});
+    tile->bytes += contents.bytes;
+    tile->copies.push_back(copy);
+    for (const BufferNode* buffer : filled) {
+      tile->name = buffer->name;
+      (of_step ? versions_of_step_ : versions_of_block_)[buffer] =
+          MakeVersions(Buffer(buffer), tile->versions);
+    }
+  }
+
+  // The last statement of a step may multiply while the next step begins: until the first other one
+  // that multiplies ends, or, where there is no other, until the next step does.
+  void FindLateMultiplications() {
+    is_late_ = Multiplies(steps_.back());
+    first_product_ = steps_.size() - 1;
+    for (size_t i = steps_.size(); i-- > 0;)
+      if (Multiplies(steps_[i])) first_product_ = i;
+    if (first_product_ + 1 == steps_.size()) return;
+    std::set<const BufferNode*> own;
+    for (const BufferNode* buffer : BuffersOf(steps_.back()))
+      if (!IsSharedScope(buffer->scope)) own.insert(buffer);
+    for (size_t i = 0; i <= first_product_; ++i)
+      for (const BufferNode* buffer : BuffersOf(steps_[i])) is_late_ &= own.count(buffer) == 0;
+  }
+
   // ---- steps
 
   static Expr Barrier(const Buffer& barriers, const Expr& index) {
@@ -177,24 +319,38 @@ class RoleSplitter {
                               {ir::BufferLoadNode::Make(barriers, {index}, barriers->span)},
                               DataType::Void());
   }
-  Expr Version(const Expr& step) const { return ir::FloorMod(step, Expr(tiles_)); }
+  static Expr Version(const Tile& tile, const Expr& step) {
+    return ir::FloorMod(step, Expr(tile.versions));
+  }
   // Of the phase in which a step uses its tile.
-  Expr Parity(const Expr& step) const {
-    return ir::FloorMod(ir::FloorDiv(step, Expr(tiles_)), Expr(int64_t{2}));
+  static Expr Parity(const Tile& tile, const Expr& step) {
+    return ir::FloorMod(ir::FloorDiv(step, Expr(tile.versions)), Expr(int64_t{2}));
   }
   // Steps are counted over all tiles of C that the block computes.
   Expr StepOf(const Expr& tile, const Expr& k) const {
     Expr step = k - loop_->min;
     return tile ? tile * loop_->extent + step : step;
   }
-  // Of each warp.
+  static Expr Number(const Expr& tile) { return tile ? tile : Expr(int64_t{0}); }
+  // The tiles of a step, and of what a block computes.
+  Stmt Select(const Stmt& stmt, const Expr& tile, const Expr& step) const {
+    return SelectVersions(SelectVersions(stmt, versions_of_step_, step), versions_of_block_,
+                          Number(tile));
+  }
+  Stmt Wait(const Tile& tile, const Expr& step) const {
+    return Call(intrinsic::kBarrierWait,
+                {Barrier(tile.full, Version(tile, step)), Parity(tile, step)}, span_);
+  }
+  // By one lane of each warp.
   Stmt Arrive(const Buffer& barriers, const Expr& index) const {
     Expr lane = ir::FloorMod(ThreadNumber(), Expr(kWarpThreads));
     return IfThenElseNode::Make(analyzer_.Simplify(lane == Expr(int64_t{0})),
                                 Call(intrinsic::kBarrierArrive, {Barrier(barriers, index)}, span_),
                                 {}, span_);
   }
-  Stmt ArriveEmpty(const Expr& step) const { return Arrive(empty_, Version(step)); }
+  Stmt Release(const Tile& tile, const Expr& step) const {
+    return Arrive(tile.empty, Version(tile, step));
+  }
   // In the group.
   Expr ThreadNumber() const {
     Expr number(int64_t{0});
@@ -212,59 +368,56 @@ class RoleSplitter {
                 {Barrier(turn_, group_), ir::FloorMod(phases, Expr(int64_t{2}))}, span_);
   }
 
-  // The statements of a step that are copies, or those that are none.
-  std::vector<Stmt> StepStmts(bool copies) const {
-    std::vector<Stmt> stmts;
-    AddStepStmts(loop_->body, copies, &stmts);
-    return stmts;
-  }
-  void AddStepStmts(const Stmt& stmt, bool copies, std::vector<Stmt>* stmts) const {
-    if (const auto* allocation = stmt.As<AllocateNode>())
-      if (IsSharedScope(allocation->buffer->scope))
-        return AddStepStmts(allocation->body, copies, stmts);
-    if (const auto* row = stmt.As<SeqNode>()) {
-      for (const Stmt& one : row->stmts) AddStepStmts(one, copies, stmts);
-      return;
-    }
-    Contents contents(stmt);
-    bool is_barrier = stmt.As<EvaluateNode>() && contents.barriers > 0;
-    if (contents.barriers > 0 && !is_barrier) Refuse("threads meet within a statement of it");
-    if (!is_barrier && (contents.copies > 0) == copies) stmts->push_back(stmt);
-  }
-
-  // A step's multiplications go on while the next one waits for its tile.
   Stmt Consume(const Expr& tile) const {
     Expr step = StepOf(tile, loop_->var);
-    std::vector<Stmt> stmts = {
-        Call(intrinsic::kBarrierWait, {Barrier(full_, Version(step)), Parity(step)}, span_)};
-    for (const Stmt& stmt : StepStmts(false)) {
-      Stmt late = MakeMultiplicationsLate(stmt).stmt;
-      stmts.push_back(SelectVersions(late, versioned_, step));
+    bool waits_later = first_product_ + 1 < steps_.size();
+    std::vector<Stmt> stmts;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      bool is_last = i + 1 == steps_.size();
+      for (const Tile& one : tiles_of_step_)
+        if (one.first == i) stmts.push_back(Wait(one, step));
+      bool runs_on = is_late_ && (is_last || i == first_product_);
+      stmts.push_back(
+          Select(runs_on ? MakeMultiplicationsLate(steps_[i]).stmt : steps_[i], tile, step));
+      if (is_late_ && i == first_product_) {
+        stmts.push_back(AwaitMultiplications(waits_later ? 0 : multiplications_, span_));
+        for (const Tile& one : tiles_of_step_)
+          if (one.last + 1 == steps_.size())
+            stmts.push_back(IfThenElseNode::Make(
+                loop_->min < loop_->var, Release(one, step + (one.versions - 1)), {}, span_));
+      }
+      for (const Tile& one : tiles_of_step_)
+        if (one.last == i && !(is_last && is_late_)) stmts.push_back(Release(one, step));
     }
-    stmts.push_back(AwaitMultiplications(multiplications_, span_));
-    stmts.push_back(
-        IfThenElseNode::Make(loop_->min < loop_->var, ArriveEmpty(step - int64_t{1}), {}, span_));
-    Stmt loop = ForNode::Make(loop_->var, loop_->min, loop_->extent, ForKind::kSerial,
-                              Row(std::move(stmts), span_), "", span_);
+    Stmt body = Row(std::move(stmts), span_);
+    for (size_t i = memory_.size(); i-- > 0;)
+      body = AllocateNode::Make(memory_[i]->buffer, body, memory_[i]->span);
+    Stmt loop =
+        ForNode::Make(loop_->var, loop_->min, loop_->extent, ForKind::kSerial, body, "", span_);
     Expr last = StepOf(tile, loop_->min + loop_->extent - int64_t{1});
-    std::vector<Stmt> result = {loop, AwaitMultiplications(0, span_), ArriveEmpty(last)};
-    if (turns_ > 1) {
-      Expr next = ir::FloorMod(group_ + int64_t{1}, Expr(turns_));
-      result.insert(result.begin() + 1, Arrive(turn_, next));
-      result.insert(result.begin(), AwaitTurn(tile));
+    std::vector<Stmt> all;
+    for (const Tile& one : tiles_of_block_) all.push_back(Wait(one, Number(tile)));
+    if (turns_ > 1) all.push_back(AwaitTurn(tile));
+    all.push_back(loop);
+    if (turns_ > 1) all.push_back(Arrive(turn_, ir::FloorMod(group_ + int64_t{1}, Expr(turns_))));
+    if (is_late_) {
+      all.push_back(AwaitMultiplications(0, span_));
+      for (const Tile& one : tiles_of_step_)
+        if (one.last + 1 == steps_.size()) all.push_back(Release(one, last));
     }
-    return Row(std::move(result), span_);
+    for (const Tile& one : tiles_of_block_) all.push_back(Release(one, Number(tile)));
+    return Row(std::move(all), span_);
   }
 
-  Stmt Produce(const Expr& tile) const {
-    Expr step = StepOf(tile, loop_->var);
-    Expr full = Barrier(full_, Version(step));
+  // The copies of a tile.
+  void Fill(const Tile& tile, const Expr& step, std::vector<Stmt>* stmts) const {
+    Expr full = Barrier(tile.full, Version(tile, step));
     // Nobody waits for the first use of a tile: the phase before the first one has completed.
-    std::vector<Stmt> stmts = {
-        Call(intrinsic::kBarrierWait, {Barrier(empty_, Version(step)), int64_t{1} - Parity(step)},
-             span_),
-        Call(intrinsic::kBarrierExpect, {full, Expr(bytes_)}, span_)};
-    for (const Stmt& stmt : StepStmts(true)) {
+    stmts->push_back(
+        Call(intrinsic::kBarrierWait,
+             {Barrier(tile.empty, Version(tile, step)), int64_t{1} - Parity(tile, step)}, span_));
+    stmts->push_back(Call(intrinsic::kBarrierExpect, {full, Expr(tile.bytes)}, span_));
+    for (const Stmt& stmt : tile.copies) {
       Stmt copies = stmt;
       while (const auto* condition = copies.As<IfThenElseNode>()) copies = condition->then_case;
       const auto* row = copies.As<SeqNode>();
@@ -273,19 +426,27 @@ class RoleSplitter {
         if (!store || !IsBulkCopy(store->value)) Refuse("a copy does more than that");
         BulkCopy copy = BulkCopyOf(store->value.As<ir::CallNode>());
         copy.barrier = full;
-        stmts.push_back(
-            SelectVersions(BufferStoreNode::Make(store->buffer, store->indices,
-                                                 copy.MakeCall(store->span), store->span),
-                           versioned_, step));
+        stmts->push_back(Select(BufferStoreNode::Make(store->buffer, store->indices,
+                                                      copy.MakeCall(store->span), store->span),
+                                step, step));
       }
     }
-    return ForNode::Make(loop_->var, loop_->min, loop_->extent, ForKind::kSerial,
-                         Row(std::move(stmts), span_), "", span_);
+  }
+  Stmt Produce(const Expr& tile) const {
+    std::vector<Stmt> stmts, all;
+    for (const Tile& one : tiles_of_block_) Fill(one, Number(tile), &all);
+    // In the order in which they are waited for.
+    for (size_t i = 0; i < steps_.size(); ++i)
+      for (const Tile& one : tiles_of_step_)
+        if (one.first == i) Fill(one, StepOf(tile, loop_->var), &stmts);
+    all.push_back(ForNode::Make(loop_->var, loop_->min, loop_->extent, ForKind::kSerial,
+                                Row(std::move(stmts), span_), "", span_));
+    return Row(std::move(all), span_);
   }
 
   // ---- the kernel
 
-  // The body with the loop replaced, without what is shared.
+  // The body with the loop replaced, and copies before it; without what is shared, and barriers.
   class LoopReplacer : public StmtMutator {
    public:
     LoopReplacer(const ForNode* loop, Stmt by) : loop_(loop), by_(std::move(by)) {}
@@ -297,6 +458,14 @@ class RoleSplitter {
     }
     Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
       return IsSharedScope(node->buffer->scope) ? Mutate(node->body) : MutateChildren(node, self);
+    }
+    Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+      Contents contents(self);
+      return contents.copies > 0 && !contents.loop ? Row({}, node->span)
+                                                   : MutateChildren(node, self);
+    }
+    Stmt MutateNode(const EvaluateNode* node, const Stmt& self) override {
+      return IsBarrier(node->value) ? Row({}, node->span) : self;
     }
     const ForNode* loop_;
     Stmt by_;
@@ -324,8 +493,9 @@ class RoleSplitter {
     for (size_t i = blocks_.size(); i-- > 0;) {  // the last axis, x, is the fastest
       const ForNode* loop = blocks_[i];
       int64_t extent = *ir::AsConstInt(loop->extent);
-      Expr index = i == 0 ? ir::FloorDiv(rest, Expr(total))
-                          : ir::FloorMod(ir::FloorDiv(rest, Expr(total)), Expr(extent));
+      Expr index = extent == 1 ? Expr(int64_t{0})
+                   : i == 0    ? ir::FloorDiv(rest, Expr(total))
+                               : ir::FloorMod(ir::FloorDiv(rest, Expr(total)), Expr(extent));
       if (index.dtype() != loop->var.dtype()) index = ir::CastNode::Make(loop->var.dtype(), index);
       result = LetStmtNode::Make(loop->var, index, result, loop->span);
       total *= extent;
@@ -342,15 +512,6 @@ class RoleSplitter {
   }
 
   Stmt WriteOut() {
-    int64_t total = 1;
-    for (const ForNode* loop : blocks_) {
-      std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
-      if (!extent) grid_ = 0;
-      total *= extent.value_or(1);
-    }
-    // Every block has its tile anyway: one group's.
-    if (total <= grid_) grid_ = 0;
-    if (grid_ == 0 && turns_ > 1) turns_ = groups_ = 1;
     Var block("block", DataType::Int(64)), tile("tile", DataType::Int(64));
     for (const ForNode* loop : threads_) analyzer_.BindRange(loop->var, loop->min, loop->extent);
     Expr tile_index = grid_ > 0 ? Expr(tile) : Expr();
@@ -380,23 +541,29 @@ class RoleSplitter {
     Stmt roles = IfThenElseNode::Make(group_ < Expr(ir::IntImmNode::Make(group_.dtype(), groups_)),
                                       consumer, producer, span_);
     std::vector<Stmt> start;
-    for (int64_t i = 0; i < tiles_; ++i) {
-      start.push_back(
-          Call(intrinsic::kBarrierInit, {Barrier(full_, Expr(i)), Expr(int64_t{1})}, span_));
-      start.push_back(Call(intrinsic::kBarrierInit,
-                           {Barrier(empty_, Expr(i)), Expr(groups_ / turns_ * kGroupWarps)},
-                           span_));
-    }
-    for (int64_t i = 0; turns_ > 1 && i < turns_; ++i)
-      start.push_back(
-          Call(intrinsic::kBarrierInit, {Barrier(turn_, Expr(i)), Expr(kGroupWarps)}, span_));
+    std::vector<Buffer> barriers;
+    auto init = [&](const Buffer& one, int64_t arrivals) {
+      for (int64_t i = 0; i < *ir::AsConstInt(one->shape[0]); ++i)
+        start.push_back(
+            Call(intrinsic::kBarrierInit, {Barrier(one, Expr(i)), Expr(arrivals)}, span_));
+      barriers.push_back(one);
+    };
+    for (const std::vector<Tile>* tiles : {&tiles_of_step_, &tiles_of_block_})
+      for (const Tile& one : *tiles) {
+        init(one.full, 1);
+        init(one.empty, groups_ / turns_ * kGroupWarps);
+      }
+    if (turns_ > 1) init(turn_, kGroupWarps);
     Stmt result = Row({IfThenElseNode::Make(is_first, Row(std::move(start), span_), {}, span_),
                        EvaluateNode::Make(MakeBarrier(BarrierKind::kShared, span_), span_), roles},
                       span_);
-    for (const Buffer& barriers : {full_, empty_, turn_})
-      if (turns_ > 1 || !barriers.same(turn_)) result = AllocateNode::Make(barriers, result, span_);
-    for (const AllocateNode* allocation : Contents(body_).shared)
-      result = AllocateNode::Make(versioned_.at(allocation->buffer.get()), result, span_);
+    for (const Buffer& one : barriers) result = AllocateNode::Make(one, result, span_);
+    for (const AllocateNode* allocation : Contents(body_).shared) {
+      const BufferNode* buffer = allocation->buffer.get();
+      const VersionedBuffers& versions =
+          versions_of_step_.count(buffer) ? versions_of_step_ : versions_of_block_;
+      result = AllocateNode::Make(versions.at(buffer), result, span_);
+    }
     for (const ForNode* loop : threads_) result = loop->With(loop->min, loop->extent, result);
     result = ForNode::Make(group_, ir::IntImmNode::Make(group_.dtype(), 0),
                            ir::IntImmNode::Make(group_.dtype(), groups_ + 1), ForKind::kThread,
@@ -418,9 +585,14 @@ class RoleSplitter {
   Var group_;  // of warps: the last one copies
   std::string group_axis_ = kGroupAxis;
   int64_t groups_ = 1, turns_ = 1;  // that compute, and that take turns
-  int64_t tiles_ = 0, grid_ = 0, bytes_ = 0, multiplications_ = 0;
-  Buffer full_, empty_, turn_;
-  VersionedBuffers versioned_;
+  int64_t versions_ = 0, grid_ = 0, multiplications_ = 0;
+  Buffer turn_;                              // barriers of groups that take turns
+  std::vector<const AllocateNode*> memory_;  // of a step
+  std::vector<Stmt> steps_, copies_;         // the statements of a step
+  std::vector<Tile> tiles_of_step_, tiles_of_block_;
+  VersionedBuffers versions_of_step_, versions_of_block_;
+  size_t first_product_ = 0;  // the first statement of a step that multiplies
+  bool is_late_ = false;      // the last one runs on in the next step
 };
 
 class KernelSplitter : public StmtMutator {

@@ -57,8 +57,24 @@ namespace tern::tir {
 //
 // Every wait has its arrivals,
 // as both loops run the same steps: full is completed by the copies of a step, empty by the
-// consumer's warps once for each. Throws ValueError where threads of the block meet elsewhere in
-// the kernel, or share other memory: a barrier of all would wait for the role that is not there.
+// consumer's warps once for each.
+//
+// Tiles that other statements of a step read have barriers of their own, and so have those that are
+// copied before the loop. With two products in a step, as of attention, the last one runs on:
+//
+//              wait(q_full)
+//              for k {
+//                wait(k_full[s])   score = 0   score = score + Q * K[s]   # late
+//                matrix_wait(0)    arrive(v_empty[the s before])   arrive(k_empty[s])
+//                power = exp(score - ..)   sum = sum * ..
+//                wait(v_full[s])   sum = sum + power * V[s]               # late
+//              }
+//              matrix_wait(0)   arrive(v_empty[the last s])   arrive(q_empty)
+//
+// No step waits for all consumers: groups of warps drift apart, and one multiplies while another
+// one computes. Where the number of steps is not constant a block has one tile. Throws ValueError
+// where threads share other memory, or read tiles but to multiply: a barrier of all would wait for
+// the role that is not there.
 PrimFunc SplitRoles(const PrimFunc& function);
 
 }  // namespace tern::tir
