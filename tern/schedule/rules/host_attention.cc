@@ -95,7 +95,7 @@ Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, int6
   wanted.fields = {{"tile_m", tile_m},
                    {"tile_n", tile_n},
                    {"block_m", gemm.dynamic_m ? 0 : block_m},
-                   {"block_n", RoundUp(gemm.n, tile_n)},
+                   {"block_n", 0},
                    {"block_k", 0},
                    {"n_outer", 0}};
   std::vector<Plan> plans = GemmRule().planned.plans(schedule, block, target, &wanted);
@@ -130,9 +130,8 @@ void CheckNoDotProducts(const Schedule& schedule, const BlockInfo& gemm, const T
 std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
                                  const TargetInfo& target, const Wanted<AttentionPlan>& want) {
   BlockInfo first = FirstOf(*schedule, block), last = InfoOf(*schedule, block.name);
-  Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamicM),
-       values = RequireGemm(*schedule, last, Sizes::kDynamicM);
-  if (scores.dynamic_m && scores.loops.batch.empty()) Refuse("M is dynamic, and there is no batch");
+  Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamic),
+       values = RequireGemm(*schedule, last, Sizes::kDynamic);
   CheckNoDotProducts(*schedule, first, target);
   std::vector<AttentionPlan> plans;
   for (const Plan& a : TilesOf(*schedule, first, target))
@@ -209,8 +208,8 @@ class HostAttention {
   }
 
  private:
-  // The loops of a nest that are fused with those of others, outermost first: the batch, one
-  // iteration over all of N, blocks of rows.
+  // The loops of a nest that are fused with those of others, outermost first: the batch, blocks of
+  // rows.
   struct Levels {
     std::string block;
     Names loops;
@@ -218,16 +217,15 @@ class HostAttention {
 
   // Row chains and single blocks, without the epilogue of the first GEMM.
   std::vector<BlockInfo> BlocksBetween(const BlockInfo& first) {
-    gemm_ = RequireGemm(schedule_, first, Sizes::kDynamicM);
+    gemm_ = RequireGemm(schedule_, first, Sizes::kDynamic);
     return PartsOf(schedule_, block_, {first.name, block_.name, gemm_.epilogue});
   }
 
   Levels ApplyGemm(const BlockInfo& block, int64_t tile_m, int64_t tile_n) {
-    Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamicM);
+    Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamic);
     Plan plan = GemmPlan(&schedule_, block, gemm, plan_.block_m, tile_m, tile_n, serial_);
     GemmRule().planned.apply(&schedule_, block, serial_, plan);
     Levels levels{block.name, gemm.loops.batch};
-    levels.loops.push_back(block.name + "_jb");
     levels.loops.push_back(block.name + (gemm.dynamic_m ? "_io" : "_ib"));
     return levels;
   }
@@ -237,17 +235,9 @@ class HostAttention {
     Names loops = RowLoops(schedule_, block, block_.rows.size());
     std::string row = loops.back();
     loops.pop_back();
-    std::string one = Fresh(row + "_one"), blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
-    if (gemm_.dynamic_m) {
-      std::string batch = loops.back(), kept = Fresh(batch + "_all");
-      schedule_.Split(LoopOf(block, batch), {1}, {kept, one});
-      schedule_.Split(LoopOf(block, row), {plan_.block_m}, {blocks, inner});
-      loops.back() = kept;
-    } else {
-      schedule_.Split(LoopOf(block, row), {CeilDiv(gemm_.m, plan_.block_m), plan_.block_m},
-                      {one, blocks, inner});
-    }
-    loops.insert(loops.end(), {one, blocks});
+    std::string blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
+    schedule_.Split(LoopOf(block, row), {plan_.block_m}, {blocks, inner});
+    loops.push_back(blocks);
     return {block, loops};
   }
   std::string Fresh(const std::string& name) const { return FreshLoopName(schedule_, name); }
@@ -263,12 +253,11 @@ class HostAttention {
     int64_t parts = 1;
     const BlockNode* node = FindBlockNamed(schedule_, levels.block);
     for (const ForNode* loop : NestOf(schedule_.tree(), node).around)
-      if (std::find(levels.loops.begin(), levels.loops.end() - 2, loop->var.name()) !=
-          levels.loops.end() - 2)
+      if (loop->var.name() != levels.loops.back())
         parts *= ir::AsConstInt(loop->extent).value_or(1);
     bool by_batch = parts >= kBatchParts;
     ParallelizeOuter(&schedule_, levels.block, work, target_,
-                     by_batch ? "" : levels.loops[levels.loops.size() - 2]);
+                     by_batch || levels.loops.size() == 1 ? "" : levels.loops[levels.loops.size() - 2]);
   }
 
   Schedule& schedule_;

@@ -14,7 +14,8 @@
 // Cycles: tiles * K * max(FMAs, loads, bytes of B from L2, latency), and packing. Sums are added in
 // the order written. With few rows of a B larger than L2 it reads B in place, block_k rows at a
 // time. A dynamic M is one block, whose last tile has a body for each number of rows; a dynamic N
-// is blocks of one tile, padded with zeros.
+// is blocks of one tile, padded with zeros. Where a plan says so there is no loop jb: all of N is
+// packed, once for each matrix of the batch.
 #include <algorithm>
 
 #include "tern/arith/linear.h"
@@ -68,8 +69,8 @@ class HostMatmul {
     std::string reader =
         in_c ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     SplitLoops();
-    if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
-    if (!rows.empty()) schedule_.ComputeAt(rows, At(Name("jb")));
+    if (plan_.pack_b == kPacked) PackInside(packed);
+    if (!rows.empty()) PackInside(rows);
     if (!left_.empty()) ConvertLeft();
     Names out;
     if (!reader.empty())
@@ -100,11 +101,20 @@ class HostMatmul {
   bool SplitsK() const { return plan_.block_k > 0 || plan_.k_streams > 1; }
   bool prepacked() const { return plan_.pack_b == kPrepacked; }
 
+  // A copy of B is made for a block of columns, or for all of a matrix.
+  void PackInside(const std::string& copy) {
+    if (plan_.block_n)
+      schedule_.ComputeAt(copy, At(Name("jb")));
+    else if (!gemm_.loops.batch.empty())
+      schedule_.ComputeAt(copy, At(gemm_.loops.batch.back()));
+  }
+
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
   // joined: the last rows could not be told from others then.
   void RunInParallel(int64_t work, const std::string& packed) {
     int64_t rows = plan_.block_m ? plan_.block_m : plan_.tile_m,
-            row_blocks = CeilDiv(gemm_.m, rows), column_blocks = CeilDiv(gemm_.n, plan_.block_n);
+            row_blocks = CeilDiv(gemm_.m, rows),
+            column_blocks = plan_.block_n ? CeilDiv(gemm_.n, plan_.block_n) : 1;
     if (!plan_.block_m) row_blocks = std::min(row_blocks, kDynamicRowBlocks);
     bool by_rows = row_blocks > column_blocks;
     const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
@@ -126,8 +136,12 @@ class HostMatmul {
                       {Name("ib"), Name("io"), Name("ii")});
     else
       schedule_.Split(At(gemm_.loops.m), {tile.m}, {Name("io"), Name("ii")});
-    schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
-                    {Name("jb"), Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
+    if (plan_.block_n)
+      schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
+                      {Name("jb"), Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
+    else
+      schedule_.Split(At(gemm_.loops.n), {tile.vectors, tile.lanes},
+                      {Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
     if (SplitsK())
       schedule_.Split(At(gemm_.loops.k), {plan_.block_k ? plan_.block_k : plan_.k_streams},
                       {Name("lo"), Name("li")});
@@ -135,6 +149,7 @@ class HostMatmul {
     if (plan_.n_outer) std::swap(loops[2], loops[3]);
     if (SplitsK()) loops.insert(loops.begin() + (plan_.block_k ? 2 : 4), "lo");
     if (!plan_.block_m) std::erase(loops, "ib");
+    if (!plan_.block_n) std::erase(loops, "jb");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     order.push_back(SplitsK() ? At(Name("li")) : At(gemm_.loops.k));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
@@ -145,7 +160,8 @@ class HostMatmul {
   // else all of a matrix of the batch; else all of it, in parallel.
   void ConvertLeft() {
     std::string loop;
-    if (plan_.block_k == 0 && gemm_.n <= plan_.block_n && !gemm_.dynamic_n)
+    bool all_of_n = !plan_.block_n || (gemm_.n <= plan_.block_n && !gemm_.dynamic_n);
+    if (plan_.block_k == 0 && all_of_n)
       loop = Name(plan_.block_m ? "ib" : "io");
     else if (!gemm_.loops.batch.empty())
       loop = gemm_.loops.batch.back();

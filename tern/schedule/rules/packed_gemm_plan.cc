@@ -134,7 +134,8 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
     return block > 0 && block <= all && block % tile == 0;
   };
   bool possible =
-      (gemm.dynamic_n ? plan.block_n == tile.n() : is_block(plan.block_n, tile.n(), n)) &&
+      ((plan.block_n == 0 && plan.pack_b != kPrepacked) ||
+       (gemm.dynamic_n ? plan.block_n == tile.n() : is_block(plan.block_n, tile.n(), n))) &&
       (gemm.dynamic_m ? plan.block_m == 0 : is_block(plan.block_m, tile.m, m)) &&
       (plan.pack_b == kPrepacked
            ? problem.constant_b

@@ -26,7 +26,8 @@ enum Pack : int64_t { kInPlace = 0, kPacked = 1, kPrepacked = 2 };
 struct PackedGemmPlan : PlanCost {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
   int64_t vector = 0;              // lanes
-  // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of M, which is dynamic.
+  // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of N, packed for a matrix
+  // of the batch; all of M, which is dynamic.
   int64_t block_m = 0, block_n = 0;
   int64_t block_k = 0;  // K that is added to C at a time; 0: all
   int64_t pack_a = kInPlace, pack_b = kInPlace;
