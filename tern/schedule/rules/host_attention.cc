@@ -88,19 +88,21 @@ std::vector<Plan> TilesOf(const Schedule& schedule, const BlockInfo& block,
   return plans;
 }
 
-// The GEMM's plan with so many rows at a time, and all of N.
-Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, int64_t block_m,
-              int64_t tile_m, int64_t tile_n, const TargetInfo& target) {
+// How attention wants a GEMM: all of N, so many rows at a time. The rows of a dynamic M are padded
+// to blocks: those of a tensor in a copy, those that the function computes where they are.
+struct GemmTile {
+  int64_t block_m, m, n;
+  bool copies_rows;
+};
+Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, const GemmTile& tile,
+              const TargetInfo& target) {
   Plan wanted;
-  wanted.fields = {{"tile_m", tile_m},
-                   {"tile_n", tile_n},
-                   {"block_m", gemm.dynamic_m ? 0 : block_m},
-                   {"block_n", 0},
-                   {"block_k", 0},
-                   {"n_outer", 0}};
+  wanted.fields = {{"tile_m", tile.m}, {"tile_n", tile.n},  {"block_m", tile.block_m},
+                   {"block_n", 0},     {"block_k", 0}, {"n_outer", 0}};
+  if (gemm.dynamic_m) wanted.fields.emplace_back("pack_a", tile.copies_rows ? 1 : 0);
   std::vector<Plan> plans = GemmRule().planned.plans(schedule, block, target, &wanted);
   if (plans.empty())
-    Refuse(block.name + " has no plan of " + std::to_string(block_m) + " rows at a time");
+    Refuse(block.name + " has no plan of " + std::to_string(tile.block_m) + " rows at a time");
   return *std::min_element(plans.begin(), plans.end(),
                            [](const Plan& a, const Plan& b) { return a.cycles < b.cycles; });
 }
@@ -141,7 +143,7 @@ std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
       plan.first_tile_n = *a.Find("tile_n");
       plan.second_tile_m = *b.Find("tile_m");
       plan.second_tile_n = *b.Find("tile_n");
-      // The loops of a dynamic M are those of tiles.
+      // Blocks of a dynamic M are tiles: its last one has rows that nobody needs.
       if (scores.dynamic_m && plan.first_tile_m != plan.second_tile_m) continue;
       int64_t rows = std::lcm(plan.first_tile_m, plan.second_tile_m);
       if (!scores.dynamic_m) rows = RoundUp(kBlockRows, rows);
@@ -196,14 +198,16 @@ class HostAttention {
     int64_t work = WorkOf(schedule_, block_.name);
     BlockInfo first = FirstOf(schedule_, block_);
     std::vector<BlockInfo> between = BlocksBetween(first);
-    Levels levels = ApplyGemm(first, plan_.first_tile_m, plan_.first_tile_n);
+    Levels levels =
+        ApplyGemm(first, {plan_.block_m, plan_.first_tile_m, plan_.first_tile_n, true});
     for (const BlockInfo& one : between) {
       RuleResult result = ApplyRules(&schedule_, one, serial_);
       if (result.rule.empty()) Refuse("no rule takes " + one.name);
       levels = Fuse(levels, SplitRows(one.name));
     }
     Levels last =
-        ApplyGemm(InfoOf(schedule_, block_.name), plan_.second_tile_m, plan_.second_tile_n);
+        ApplyGemm(InfoOf(schedule_, block_.name),
+                  {plan_.block_m, plan_.second_tile_m, plan_.second_tile_n, false});
     Parallelize(Fuse(levels, last), work);
   }
 
@@ -221,12 +225,12 @@ class HostAttention {
     return PartsOf(schedule_, block_, {first.name, block_.name, gemm_.epilogue});
   }
 
-  Levels ApplyGemm(const BlockInfo& block, int64_t tile_m, int64_t tile_n) {
+  Levels ApplyGemm(const BlockInfo& block, const GemmTile& tile) {
     Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamic);
-    Plan plan = GemmPlan(&schedule_, block, gemm, plan_.block_m, tile_m, tile_n, serial_);
+    Plan plan = GemmPlan(&schedule_, block, gemm, tile, serial_);
     GemmRule().planned.apply(&schedule_, block, serial_, plan);
     Levels levels{block.name, gemm.loops.batch};
-    levels.loops.push_back(block.name + (gemm.dynamic_m ? "_io" : "_ib"));
+    levels.loops.push_back(block.name + "_ib");
     return levels;
   }
 

@@ -44,7 +44,7 @@ constexpr int64_t kDynamicRowBlocks = 8;
 
 class HostMatmul {
  public:
-  // `left`: the block that converts A, or ""; `masks`: the last vectors along N are masked.
+  // `left`: the block that converts A, or pads its rows, or ""; `masks`: the last vectors along N are masked.
   HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
              const Gemm& gemm, const P& plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),
@@ -63,7 +63,7 @@ class HostMatmul {
       packed = schedule_.CacheRead(block_, gemm_.b.name, StorageScope::kGlobal, Name("packed"));
       FusePrologue(&schedule_, rows.empty() ? packed : rows);
     }
-    if (plan_.pack_a) PackLeft();
+    if (plan_.pack_a == kPrepacked) PackLeft();
     // Rows of C that are any length apart might overlap, for all that a compiler knows.
     bool in_c = plan_.block_k && !gemm_.dynamic_n;
     std::string reader =
@@ -380,14 +380,20 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
   // LLVM vectorizes the static tail of a copy.
   bool masks =
       target.masked_vectors && (gemm.dynamic_n || (!plan.pack_b && gemm.n % plan.tile_n != 0));
-  bool whole = plan.block_k || ((gemm.dynamic_m || gemm.m % plan.tile_m == 0) && !gemm.dynamic_n &&
-                                gemm.n % plan.tile_n == 0);
-  if (!whole) {
+  bool all_of_m = gemm.dynamic_m && !plan.block_m;
+  bool whole_m = all_of_m || (!gemm.dynamic_m && gemm.m % plan.tile_m == 0),
+       whole_n = !gemm.dynamic_n && gemm.n % plan.tile_n == 0;
+  if (!plan.block_k && !(whole_m && whole_n)) {
     std::string a = gemm.a.name, b = gemm.b.name;
-    gemm = PadGemm(schedule, block, {.m = gemm.dynamic_m ? 1 : plan.tile_m, .n = plan.tile_n},
+    gemm = PadGemm(schedule, block, {.m = all_of_m ? 1 : plan.tile_m, .n = plan.tile_n},
                    Sizes::kDynamic, columns);
-    // Padding is no copy, unless all of it is copied.
-    if (gemm.a.name != a && !plan.pack_a) schedule->ComputeInline(gemm.a.name);
+    // Padding is no copy, unless all of it is copied, or a block of rows.
+    if (gemm.a.name != a && plan.pack_a == kPacked) {
+      left = gemm.a.name;
+      FusePrologue(schedule, left);
+    } else if (gemm.a.name != a && !plan.pack_a) {
+      schedule->ComputeInline(gemm.a.name);
+    }
     if (gemm.b.name != b && !plan.pack_b) schedule->ComputeInline(gemm.b.name);
   }
   GuessSizes(&gemm, target);

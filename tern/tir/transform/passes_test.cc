@@ -60,7 +60,7 @@ TEST_P(KeepsResults, OnEveryProgramOfItsTest) {
 
 INSTANTIATE_TEST_SUITE_P(Passes, KeepsResults,
                          ::testing::Values("canonicalize_loops", "decompose_reductions",
-                                           "eliminate_common_subexpressions", "hoist_invariants",
+                                           "eliminate_common_subexpressions", "hoist_allocations", "hoist_invariants",
                                            "lower_blocks", "narrow_indices", "partition_loops",
                                            "remove_dead_code", "rewrite_unsafe_selects",
                                            "scalarize_vectors", "trim_loops", "unroll_loops",
