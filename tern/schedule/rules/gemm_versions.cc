@@ -81,7 +81,7 @@ Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
 }
 
 // The variable that is M (or N), and nothing else, of all GEMMs where that is dynamic; null for
-// none.
+// none. Other extents may be sums with it, as keys are of queries and those before, but not it.
 Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
   Var found;
   for (const BlockInfo& block : blocks) {
@@ -90,7 +90,7 @@ Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
     if (!side.As<VarNode>() || (found.get() && found.get() != side.get())) return {};
     found = Var(side.As<VarNode>());
     for (const BlockAxis& axis : block.axes)
-      if (axis.role != role && ir::UsesVar(axis.extent, found.node())) return {};
+      if (axis.role != role && axis.extent.get() == found.get()) return {};
   }
   return found;
 }

@@ -277,21 +277,24 @@ void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   HostAttention(schedule, block, plan, target).Run();
 }
 
-// Where there is no M. What the rules make of the parts must have the loops of the rows, as they
-// were, outside.
+// Where there is no M, or one row of it. What the rules make of the parts must have the loops of
+// the batch, as they were, outside.
 void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  size_t rows = block.rows.size();
-  for (size_t row : block.rows)
-    if (block.axes[row].role != AxisRole::kBatch) Refuse("there are several queries");
+  size_t batch = 0;
+  for (size_t row : block.rows) {
+    bool is_batch = block.axes[row].role == AxisRole::kBatch;
+    if (!is_batch && !ir::IsConst(block.axes[row].extent, 1)) Refuse("there are several queries");
+    batch += is_batch;
+  }
   int64_t work = WorkOf(*schedule, block.name);
   std::string before;
   for (const BlockInfo& part : PartsOf(*schedule, block, {})) {
     if (ApplyRules(schedule, part, Serial(target)).rule.empty())
       Refuse("no rule takes " + part.name);
-    Names loops = RowLoops(*schedule, part.name, rows);
+    Names loops = RowLoops(*schedule, part.name, batch);
     if (!before.empty()) {
-      Names outer = RowLoops(*schedule, before, rows);
-      for (size_t i = 0; i < rows; ++i)
+      Names outer = RowLoops(*schedule, before, batch);
+      for (size_t i = 0; i < batch; ++i)
         schedule->FuseSiblings(LoopOf(before, outer[i]), LoopOf(part.name, loops[i]));
     }
     before = part.name;

@@ -17,6 +17,7 @@ struct VectorReduction {
   int64_t width = 0;                // lanes of a vector
   int64_t vectors = 1;              // accumulators
   std::string rest;                 // the block of the tail, "" for none
+  TailStrategy tail = TailStrategy::kLoop;  // of a dynamic extent without a rest: masked
 
   // In the order in which they are computed, without the block.
   Schedule::Names made() const;
