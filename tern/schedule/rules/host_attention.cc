@@ -254,14 +254,13 @@ class HostAttention {
   }
 
   void Parallelize(const Levels& levels, int64_t work) {
+    Names batch(levels.loops.begin(), levels.loops.end() - 1);
     int64_t parts = 1;
     const BlockNode* node = FindBlockNamed(schedule_, levels.block);
     for (const ForNode* loop : NestOf(schedule_.tree(), node).around)
-      if (loop->var.name() != levels.loops.back())
-        parts *= ir::AsConstInt(loop->extent).value_or(1);
-    bool by_batch = parts >= kBatchParts;
-    ParallelizeOuter(&schedule_, levels.block, work, target_,
-                     by_batch || levels.loops.size() == 1 ? "" : levels.loops[levels.loops.size() - 2]);
+      if (Contains(batch, loop->var.name())) parts *= ir::AsConstInt(loop->extent).value_or(1);
+    bool by_rows = parts < kBatchParts && !batch.empty();
+    ParallelizeOuter(&schedule_, levels.block, work, target_, by_rows ? batch.back() : "");
   }
 
   Schedule& schedule_;
