@@ -70,7 +70,9 @@ Expr AllOf(const std::vector<BlockInfo>& blocks, const std::set<const VarNode*>&
     when = when ? when && one : one;
   }
   if (when) when = arith::Analyzer().Simplify(when);
-  return when.get() && !ir::IsConst(when, 0) ? when : Expr();
+  const auto* most = when.get() ? when.As<ir::LENode>() : nullptr;
+  bool is_empty = most && ir::AsConstInt(most->b).value_or(1) <= 0;  // rows of four are no three
+  return when.get() && !ir::IsConst(when, 0) && !is_empty ? when : Expr();
 }
 
 // That a dynamic M or N is short.
