@@ -4,17 +4,19 @@
 // time:
 //
 //   for batch, in parallel
-//     pack B of both GEMMs                  the keys, transposed, and the values
+//     pack B of both GEMMs                  the keys, transposed, and the values: all of N
 //     for ib, blocks of M, in parallel      where the batch is too short
 //       scores = A B                        block_m rows of them stay in L2; packed_matmul
 //       exponentials and reductions         each by its own rule: fuse_rows, vectorize_reduction,
 //       ... C = scores B                        packed_matmul, with its epilogue
 //
 // Cycles: those of the two GEMMs. What each of them does is that of its own rule, for one thread;
-// then the loops of batch and M are fused. Declines a single block of M, rows whose loops are not
-// the outer ones, and operands that dot-product instructions multiply.
+// then the loops of batch and M are fused. Lengths may be dynamic: blocks of a dynamic M are tiles,
+// the last of which is padded. Declines a single block of a static M, rows whose loops are not the
+// outer ones, and operands that dot-product instructions multiply.
 //
-// Of a single query, which has no M, rule single_query_attention takes all of a row at once:
+// Of a single query, which has no M or one of one row, rule single_query_attention takes all of a
+// row at once:
 //
 //   for batch, in parallel
 //     scores = A B                          each by its own rule
@@ -97,8 +99,8 @@ struct GemmTile {
 Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, const GemmTile& tile,
               const TargetInfo& target) {
   Plan wanted;
-  wanted.fields = {{"tile_m", tile.m}, {"tile_n", tile.n},  {"block_m", tile.block_m},
-                   {"block_n", 0},     {"block_k", 0}, {"n_outer", 0}};
+  wanted.fields = {{"tile_m", tile.m}, {"tile_n", tile.n}, {"block_m", tile.block_m},
+                   {"block_n", 0},     {"block_k", 0},     {"n_outer", 0}};
   if (gemm.dynamic_m) wanted.fields.emplace_back("pack_a", tile.copies_rows ? 1 : 0);
   std::vector<Plan> plans = GemmRule().planned.plans(schedule, block, target, &wanted);
   if (plans.empty())
@@ -198,16 +200,14 @@ class HostAttention {
     int64_t work = WorkOf(schedule_, block_.name);
     BlockInfo first = FirstOf(schedule_, block_);
     std::vector<BlockInfo> between = BlocksBetween(first);
-    Levels levels =
-        ApplyGemm(first, {plan_.block_m, plan_.first_tile_m, plan_.first_tile_n, true});
+    Levels levels = ApplyGemm(first, {plan_.block_m, plan_.first_tile_m, plan_.first_tile_n, true});
     for (const BlockInfo& one : between) {
       RuleResult result = ApplyRules(&schedule_, one, serial_);
       if (result.rule.empty()) Refuse("no rule takes " + one.name);
       levels = Fuse(levels, SplitRows(one.name));
     }
-    Levels last =
-        ApplyGemm(InfoOf(schedule_, block_.name),
-                  {plan_.block_m, plan_.second_tile_m, plan_.second_tile_n, false});
+    Levels last = ApplyGemm(InfoOf(schedule_, block_.name),
+                            {plan_.block_m, plan_.second_tile_m, plan_.second_tile_n, false});
     Parallelize(Fuse(levels, last), work);
   }
 

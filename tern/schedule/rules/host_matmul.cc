@@ -44,7 +44,8 @@ constexpr int64_t kDynamicRowBlocks = 8;
 
 class HostMatmul {
  public:
-  // `left`: the block that converts A, or pads its rows, or ""; `masks`: the last vectors along N are masked.
+  // `left`: the block that converts A, or pads its rows, or ""; `masks`: the last vectors along N
+  // are masked.
   HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
              const Gemm& gemm, const P& plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),

@@ -57,7 +57,8 @@ struct Steps {
   bool masked = false;  // the last vectors are
 
   int64_t step() const { return vectors * lanes; }
-  // As many of its iterations as fill vectors; null where that is all, and where the rest is masked.
+  // As many of its iterations as fill vectors; null where that is all, and where the rest is
+  // masked.
   Expr whole() const {
     if (masked) return {};
     std::optional<int64_t> constant = ir::AsConstInt(extent);
