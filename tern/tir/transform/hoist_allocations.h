@@ -10,7 +10,7 @@ namespace tern::tir {
 // environment.
 //
 // Before:  for i in 0..n { alloc T: float32[8, n]   f(T)   for j in 0..8 { alloc U: float32[n] } }
-// After:   alloc T: float32[8, n]   alloc U: float32[n]   for i in 0..n { f(T)   for j in 0..8 { } }
+// After:   alloc T: float32[8, n]   alloc U: float32[n]   for i in 0..n { f(T)  for j in 0..8 { } }
 //
 // Only memory of scope global, of a size that is the same in all iterations and not negative. Of
 // several statements in a row that allocate, none is live with the others, and each keeps its own
