@@ -130,6 +130,7 @@ const std::vector<PipelinePhase>& Pipeline() {
         {"lower_packed_elements"},
         {"place_allocations"},
         {"compact_allocations"},
+        {"hoist_allocations"},
         {"canonicalize_loops"},
         {"hoist_invariants"},
         {"partition_loops"},

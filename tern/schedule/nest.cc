@@ -153,8 +153,14 @@ std::vector<const ForNode*> LoopsAround(const Path& path) {
 
 arith::Analyzer AnalyzerAt(const PrimFunc& function, const Path& path) {
   arith::Analyzer analyzer;
-  for (const Param& param : function->params)
-    if (param.is_tensor()) BindExtents(param.buffer, &analyzer);
+  for (const Param& param : function->params) {
+    if (!param.is_tensor()) continue;
+    BindExtents(param.buffer, &analyzer);
+    // Parts of one may be scalars of any value, as in the keys of a decoder, past + tokens.
+    for (const Expr& extent : param.buffer->shape)
+      if (!extent.As<VarNode>() && !ir::AsConstInt(extent))
+        analyzer.Assume(extent >= ir::MakeConst(extent.dtype(), 0));
+  }
   for (const ForNode* loop : LoopsAround(path))
     analyzer.BindRange(loop->var, loop->min, loop->extent);
   return analyzer;

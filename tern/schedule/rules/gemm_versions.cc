@@ -85,7 +85,9 @@ Expr AllOf(const std::vector<BlockInfo>& blocks, const std::set<const VarNode*>&
     when = when ? when && one : one;
   }
   if (when) when = arith::Analyzer().Simplify(when);
-  return when.get() && !ir::IsConst(when, 0) ? when : Expr();
+  const auto* most = when.get() ? when.As<ir::LENode>() : nullptr;
+  bool is_empty = most && ir::AsConstInt(most->b).value_or(1) <= 0;  // rows of four are no three
+  return when.get() && !ir::IsConst(when, 0) && !is_empty ? when : Expr();
 }
 
 // That a dynamic M or N is short.
@@ -96,7 +98,7 @@ Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
 }
 
 // The variable that is M (or N), and nothing else, of all GEMMs where that is dynamic; null for
-// none.
+// none. Other extents may be sums with it, as keys are of queries and those before, but not it.
 Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
   Var found;
   for (const BlockInfo& block : blocks) {
@@ -105,7 +107,7 @@ Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
     if (!side.As<VarNode>() || (found.get() && found.get() != side.get())) return {};
     found = Var(side.As<VarNode>());
     for (const BlockAxis& axis : block.axes)
-      if (axis.role != role && ir::UsesVar(axis.extent, found.node())) return {};
+      if (axis.role != role && axis.extent.get() == found.get()) return {};
   }
   return found;
 }

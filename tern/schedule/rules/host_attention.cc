@@ -4,17 +4,19 @@
 // time:
 //
 //   for batch, in parallel
-//     pack B of both GEMMs                  the keys, transposed, and the values
+//     pack B of both GEMMs                  the keys, transposed, and the values: all of N
 //     for ib, blocks of M, in parallel      where the batch is too short
 //       scores = A B                        block_m rows of them stay in L2; packed_matmul
 //       exponentials and reductions         each by its own rule: fuse_rows, vectorize_reduction,
 //       ... C = scores B                        packed_matmul, with its epilogue
 //
 // Cycles: those of the two GEMMs. What each of them does is that of its own rule, for one thread;
-// then the loops of batch and M are fused. Declines a single block of M, rows whose loops are not
-// the outer ones, and operands that dot-product instructions multiply.
+// then the loops of batch and M are fused. Lengths may be dynamic: blocks of a dynamic M are tiles,
+// the last of which is padded. Declines a single block of a static M, rows whose loops are not the
+// outer ones, and operands that dot-product instructions multiply.
 //
-// Of a single query, which has no M, rule single_query_attention takes all of a row at once:
+// Of a single query, which has no M or one of one row, rule single_query_attention takes all of a
+// row at once:
 //
 //   for batch, in parallel
 //     scores = A B                          each by its own rule
@@ -88,19 +90,21 @@ std::vector<Plan> TilesOf(const Schedule& schedule, const BlockInfo& block,
   return plans;
 }
 
-// The GEMM's plan with so many rows at a time, and all of N.
-Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, int64_t block_m,
-              int64_t tile_m, int64_t tile_n, const TargetInfo& target) {
+// How attention wants a GEMM: all of N, so many rows at a time. The rows of a dynamic M are padded
+// to blocks: those of a tensor in a copy, those that the function computes where they are.
+struct GemmTile {
+  int64_t block_m, m, n;
+  bool copies_rows;
+};
+Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, const GemmTile& tile,
+              const TargetInfo& target) {
   Plan wanted;
-  wanted.fields = {{"tile_m", tile_m},
-                   {"tile_n", tile_n},
-                   {"block_m", gemm.dynamic_m ? 0 : block_m},
-                   {"block_n", RoundUp(gemm.n, tile_n)},
-                   {"block_k", 0},
-                   {"n_outer", 0}};
+  wanted.fields = {{"tile_m", tile.m}, {"tile_n", tile.n}, {"block_m", tile.block_m},
+                   {"block_n", 0},     {"block_k", 0},     {"n_outer", 0}};
+  if (gemm.dynamic_m) wanted.fields.emplace_back("pack_a", tile.copies_rows ? 1 : 0);
   std::vector<Plan> plans = GemmRule().planned.plans(schedule, block, target, &wanted);
   if (plans.empty())
-    Refuse(block.name + " has no plan of " + std::to_string(block_m) + " rows at a time");
+    Refuse(block.name + " has no plan of " + std::to_string(tile.block_m) + " rows at a time");
   return *std::min_element(plans.begin(), plans.end(),
                            [](const Plan& a, const Plan& b) { return a.cycles < b.cycles; });
 }
@@ -130,9 +134,8 @@ void CheckNoDotProducts(const Schedule& schedule, const BlockInfo& gemm, const T
 std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
                                  const TargetInfo& target, const Wanted<AttentionPlan>& want) {
   BlockInfo first = FirstOf(*schedule, block), last = InfoOf(*schedule, block.name);
-  Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamicM),
-       values = RequireGemm(*schedule, last, Sizes::kDynamicM);
-  if (scores.dynamic_m && scores.loops.batch.empty()) Refuse("M is dynamic, and there is no batch");
+  Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamic),
+       values = RequireGemm(*schedule, last, Sizes::kDynamic);
   CheckNoDotProducts(*schedule, first, target);
   std::vector<AttentionPlan> plans;
   for (const Plan& a : TilesOf(*schedule, first, target))
@@ -142,7 +145,7 @@ std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
       plan.first_tile_n = *a.Find("tile_n");
       plan.second_tile_m = *b.Find("tile_m");
       plan.second_tile_n = *b.Find("tile_n");
-      // The loops of a dynamic M are those of tiles.
+      // Blocks of a dynamic M are tiles: its last one has rows that nobody needs.
       if (scores.dynamic_m && plan.first_tile_m != plan.second_tile_m) continue;
       int64_t rows = std::lcm(plan.first_tile_m, plan.second_tile_m);
       if (!scores.dynamic_m) rows = RoundUp(kBlockRows, rows);
@@ -197,20 +200,20 @@ class HostAttention {
     int64_t work = WorkOf(schedule_, block_.name);
     BlockInfo first = FirstOf(schedule_, block_);
     std::vector<BlockInfo> between = BlocksBetween(first);
-    Levels levels = ApplyGemm(first, plan_.first_tile_m, plan_.first_tile_n);
+    Levels levels = ApplyGemm(first, {plan_.block_m, plan_.first_tile_m, plan_.first_tile_n, true});
     for (const BlockInfo& one : between) {
       RuleResult result = ApplyRules(&schedule_, one, serial_);
       if (result.rule.empty()) Refuse("no rule takes " + one.name);
       levels = Fuse(levels, SplitRows(one.name));
     }
-    Levels last =
-        ApplyGemm(InfoOf(schedule_, block_.name), plan_.second_tile_m, plan_.second_tile_n);
+    Levels last = ApplyGemm(InfoOf(schedule_, block_.name),
+                            {plan_.block_m, plan_.second_tile_m, plan_.second_tile_n, false});
     Parallelize(Fuse(levels, last), work);
   }
 
  private:
-  // The loops of a nest that are fused with those of others, outermost first: the batch, one
-  // iteration over all of N, blocks of rows.
+  // The loops of a nest that are fused with those of others, outermost first: the batch, blocks of
+  // rows.
   struct Levels {
     std::string block;
     Names loops;
@@ -218,17 +221,16 @@ class HostAttention {
 
   // Row chains and single blocks, without the epilogue of the first GEMM.
   std::vector<BlockInfo> BlocksBetween(const BlockInfo& first) {
-    gemm_ = RequireGemm(schedule_, first, Sizes::kDynamicM);
+    gemm_ = RequireGemm(schedule_, first, Sizes::kDynamic);
     return PartsOf(schedule_, block_, {first.name, block_.name, gemm_.epilogue});
   }
 
-  Levels ApplyGemm(const BlockInfo& block, int64_t tile_m, int64_t tile_n) {
-    Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamicM);
-    Plan plan = GemmPlan(&schedule_, block, gemm, plan_.block_m, tile_m, tile_n, serial_);
+  Levels ApplyGemm(const BlockInfo& block, const GemmTile& tile) {
+    Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamic);
+    Plan plan = GemmPlan(&schedule_, block, gemm, tile, serial_);
     GemmRule().planned.apply(&schedule_, block, serial_, plan);
     Levels levels{block.name, gemm.loops.batch};
-    levels.loops.push_back(block.name + "_jb");
-    levels.loops.push_back(block.name + (gemm.dynamic_m ? "_io" : "_ib"));
+    levels.loops.push_back(block.name + "_ib");
     return levels;
   }
 
@@ -237,17 +239,9 @@ class HostAttention {
     Names loops = RowLoops(schedule_, block, block_.rows.size());
     std::string row = loops.back();
     loops.pop_back();
-    std::string one = Fresh(row + "_one"), blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
-    if (gemm_.dynamic_m) {
-      std::string batch = loops.back(), kept = Fresh(batch + "_all");
-      schedule_.Split(LoopOf(block, batch), {1}, {kept, one});
-      schedule_.Split(LoopOf(block, row), {plan_.block_m}, {blocks, inner});
-      loops.back() = kept;
-    } else {
-      schedule_.Split(LoopOf(block, row), {CeilDiv(gemm_.m, plan_.block_m), plan_.block_m},
-                      {one, blocks, inner});
-    }
-    loops.insert(loops.end(), {one, blocks});
+    std::string blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
+    schedule_.Split(LoopOf(block, row), {plan_.block_m}, {blocks, inner});
+    loops.push_back(blocks);
     return {block, loops};
   }
   std::string Fresh(const std::string& name) const { return FreshLoopName(schedule_, name); }
@@ -260,15 +254,13 @@ class HostAttention {
   }
 
   void Parallelize(const Levels& levels, int64_t work) {
+    Names batch(levels.loops.begin(), levels.loops.end() - 1);
     int64_t parts = 1;
     const BlockNode* node = FindBlockNamed(schedule_, levels.block);
     for (const ForNode* loop : NestOf(schedule_.tree(), node).around)
-      if (std::find(levels.loops.begin(), levels.loops.end() - 2, loop->var.name()) !=
-          levels.loops.end() - 2)
-        parts *= ir::AsConstInt(loop->extent).value_or(1);
-    bool by_batch = parts >= kBatchParts;
-    ParallelizeOuter(&schedule_, levels.block, work, target_,
-                     by_batch ? "" : levels.loops[levels.loops.size() - 2]);
+      if (Contains(batch, loop->var.name())) parts *= ir::AsConstInt(loop->extent).value_or(1);
+    bool by_rows = parts < kBatchParts && !batch.empty();
+    ParallelizeOuter(&schedule_, levels.block, work, target_, by_rows ? batch.back() : "");
   }
 
   Schedule& schedule_;
@@ -284,21 +276,24 @@ void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   HostAttention(schedule, block, plan, target).Run();
 }
 
-// Where there is no M. What the rules make of the parts must have the loops of the rows, as they
-// were, outside.
+// Where there is no M, or one row of it. What the rules make of the parts must have the loops of
+// the batch, as they were, outside.
 void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  size_t rows = block.rows.size();
-  for (size_t row : block.rows)
-    if (block.axes[row].role != AxisRole::kBatch) Refuse("there are several queries");
+  size_t batch = 0;
+  for (size_t row : block.rows) {
+    bool is_batch = block.axes[row].role == AxisRole::kBatch;
+    if (!is_batch && !ir::IsConst(block.axes[row].extent, 1)) Refuse("there are several queries");
+    batch += is_batch;
+  }
   int64_t work = WorkOf(*schedule, block.name);
   std::string before;
   for (const BlockInfo& part : PartsOf(*schedule, block, {})) {
     if (ApplyRules(schedule, part, Serial(target)).rule.empty())
       Refuse("no rule takes " + part.name);
-    Names loops = RowLoops(*schedule, part.name, rows);
+    Names loops = RowLoops(*schedule, part.name, batch);
     if (!before.empty()) {
-      Names outer = RowLoops(*schedule, before, rows);
-      for (size_t i = 0; i < rows; ++i)
+      Names outer = RowLoops(*schedule, before, batch);
+      for (size_t i = 0; i < batch; ++i)
         schedule->FuseSiblings(LoopOf(before, outer[i]), LoopOf(part.name, loops[i]));
     }
     before = part.name;

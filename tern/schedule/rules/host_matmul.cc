@@ -14,7 +14,8 @@
 // Cycles: tiles * K * max(FMAs, loads, bytes of B from L2, latency), and packing. Sums are added in
 // the order written. With few rows of a B larger than L2 it reads B in place, block_k rows at a
 // time. A dynamic M is one block, whose last tile has a body for each number of rows; a dynamic N
-// is blocks of one tile, padded with zeros.
+// is blocks of one tile, padded with zeros. Where a plan says so there is no loop jb: all of N is
+// packed, once for each matrix of the batch.
 #include <algorithm>
 
 #include "tern/arith/linear.h"
@@ -43,8 +44,8 @@ constexpr int64_t kDynamicRowBlocks = 8;
 
 class HostMatmul {
  public:
-  // `left`: the block that converts A, or ""; `masks`: the last vectors along N are masked where
-  // they are loaded, too.
+  // `left`: the block that converts A, or pads its rows, or ""; `masks`: the last vectors along N
+  // are masked where they are loaded, too.
   HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
              const Gemm& gemm, const P& plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),
@@ -63,14 +64,14 @@ class HostMatmul {
       packed = schedule_.CacheRead(block_, gemm_.b.name, StorageScope::kGlobal, Name("packed"));
       FusePrologue(&schedule_, rows.empty() ? packed : rows);
     }
-    if (plan_.pack_a) PackLeft();
+    if (plan_.pack_a == kPrepacked) PackLeft();
     // Rows of C that are any length apart might overlap, for all that a compiler knows.
     bool in_c = plan_.block_k && !gemm_.dynamic_n;
     std::string reader =
         in_c ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     SplitLoops();
-    if (plan_.pack_b == kPacked) schedule_.ComputeAt(packed, At(Name("jb")));
-    if (!rows.empty()) schedule_.ComputeAt(rows, At(Name("jb")));
+    if (plan_.pack_b == kPacked) PackInside(packed);
+    if (!rows.empty()) PackInside(rows);
     if (!left_.empty()) ConvertLeft();
     Names out;
     if (!reader.empty())
@@ -101,11 +102,20 @@ class HostMatmul {
   bool SplitsK() const { return plan_.block_k > 0 || plan_.k_streams > 1; }
   bool prepacked() const { return plan_.pack_b == kPrepacked; }
 
+  // A copy of B is made for a block of columns, or for all of a matrix.
+  void PackInside(const std::string& copy) {
+    if (plan_.block_n)
+      schedule_.ComputeAt(copy, At(Name("jb")));
+    else if (!gemm_.loops.batch.empty())
+      schedule_.ComputeAt(copy, At(gemm_.loops.batch.back()));
+  }
+
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
   // joined: the last rows could not be told from others then.
   void RunInParallel(int64_t work, const std::string& packed) {
     int64_t rows = plan_.block_m ? plan_.block_m : plan_.tile_m,
-            row_blocks = CeilDiv(gemm_.m, rows), column_blocks = CeilDiv(gemm_.n, plan_.block_n);
+            row_blocks = CeilDiv(gemm_.m, rows),
+            column_blocks = plan_.block_n ? CeilDiv(gemm_.n, plan_.block_n) : 1;
     if (!plan_.block_m) row_blocks = std::min(row_blocks, kDynamicRowBlocks);
     bool by_rows = row_blocks > column_blocks;
     const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
@@ -127,8 +137,12 @@ class HostMatmul {
                       {Name("ib"), Name("io"), Name("ii")});
     else
       schedule_.Split(At(gemm_.loops.m), {tile.m}, {Name("io"), Name("ii")});
-    schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
-                    {Name("jb"), Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
+    if (plan_.block_n)
+      schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
+                      {Name("jb"), Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
+    else
+      schedule_.Split(At(gemm_.loops.n), {tile.vectors, tile.lanes},
+                      {Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
     if (SplitsK())
       schedule_.Split(At(gemm_.loops.k), {plan_.block_k ? plan_.block_k : plan_.k_streams},
                       {Name("lo"), Name("li")});
@@ -136,6 +150,7 @@ class HostMatmul {
     if (plan_.n_outer) std::swap(loops[2], loops[3]);
     if (SplitsK()) loops.insert(loops.begin() + (plan_.block_k ? 2 : 4), "lo");
     if (!plan_.block_m) std::erase(loops, "ib");
+    if (!plan_.block_n) std::erase(loops, "jb");
     for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     order.push_back(SplitsK() ? At(Name("li")) : At(gemm_.loops.k));
     for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
@@ -146,7 +161,8 @@ class HostMatmul {
   // else all of a matrix of the batch; else all of it, in parallel.
   void ConvertLeft() {
     std::string loop;
-    if (plan_.block_k == 0 && gemm_.n <= plan_.block_n && !gemm_.dynamic_n)
+    bool all_of_n = !plan_.block_n || (gemm_.n <= plan_.block_n && !gemm_.dynamic_n);
+    if (plan_.block_k == 0 && all_of_n)
       loop = Name(plan_.block_m ? "ib" : "io");
     else if (!gemm_.loops.batch.empty())
       loop = gemm_.loops.batch.back();
@@ -365,14 +381,20 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
   // LLVM vectorizes the static tail of a copy.
   bool masks =
       target.masked_vectors && (gemm.dynamic_n || (!plan.pack_b && gemm.n % plan.tile_n != 0));
-  bool whole = plan.block_k || ((gemm.dynamic_m || gemm.m % plan.tile_m == 0) && !gemm.dynamic_n &&
-                                gemm.n % plan.tile_n == 0);
-  if (!whole) {
+  bool all_of_m = gemm.dynamic_m && !plan.block_m;
+  bool whole_m = all_of_m || (!gemm.dynamic_m && gemm.m % plan.tile_m == 0),
+       whole_n = !gemm.dynamic_n && gemm.n % plan.tile_n == 0;
+  if (!plan.block_k && !(whole_m && whole_n)) {
     std::string a = gemm.a.name, b = gemm.b.name;
-    gemm = PadGemm(schedule, block, {.m = gemm.dynamic_m ? 1 : plan.tile_m, .n = plan.tile_n},
+    gemm = PadGemm(schedule, block, {.m = all_of_m ? 1 : plan.tile_m, .n = plan.tile_n},
                    Sizes::kDynamic, columns);
-    // Padding is no copy, unless all of it is copied.
-    if (gemm.a.name != a && !plan.pack_a) schedule->ComputeInline(gemm.a.name);
+    // Padding is no copy, unless all of it is copied, or a block of rows.
+    if (gemm.a.name != a && plan.pack_a == kPacked) {
+      left = gemm.a.name;
+      FusePrologue(schedule, left);
+    } else if (gemm.a.name != a && !plan.pack_a) {
+      schedule->ComputeInline(gemm.a.name);
+    }
     if (gemm.b.name != b && !plan.pack_b) schedule->ComputeInline(gemm.b.name);
   }
   GuessSizes(&gemm, target);

@@ -10,8 +10,9 @@
 //     for the tail of k { S[row] op= X[row, k] }                      # loop_partition
 //   }
 //
-// Four accumulators: an addition has about four cycles of latency. Two where the extent is dynamic,
-// so that the tail, which is not vectorized, is short. Reduced axes that are neighbours in memory
+// Four accumulators: an addition has about four cycles of latency. The tail of a dynamic extent is
+// masked, where the target can; where it cannot there are two accumulators, so that the tail, which
+// is not vectorized, is short. Reduced axes that are neighbours in memory
 // are fused first. Of others the outer ones become rows, whose results are reduced last. Without
 // rows, a reduction of 2 * 16384 elements or more, or of any number, is done in parts:
 //
@@ -53,10 +54,13 @@ struct Steps {
   std::string loop;  // the innermost one, along memory
   Expr extent;
   int64_t lanes = 0, vectors = 1;
+  bool masked = false;  // the last vectors are
 
   int64_t step() const { return vectors * lanes; }
-  // As many of its iterations as fill vectors; null where that is all.
+  // As many of its iterations as fill vectors; null where that is all, and where the rest is
+  // masked.
   Expr whole() const {
+    if (masked) return {};
     std::optional<int64_t> constant = ir::AsConstInt(extent);
     if (!constant) return ir::FloorDiv(extent, step()) * Expr(step());
     return *constant % step() == 0 ? Expr() : Expr(*constant - *constant % step());
@@ -67,13 +71,23 @@ struct Steps {
 void SetVectors(Steps* steps) {
   std::optional<int64_t> extent = ir::AsConstInt(steps->extent);
   if (!extent) {
-    steps->vectors = kVectorsOfDynamic;
+    steps->vectors = steps->masked ? kVectors : kVectorsOfDynamic;
     return;
   }
   // As many vectors as leave no tail, or else as there should be.
   auto fits = [&](int64_t vectors) { return *extent % (vectors * steps->lanes) == 0; };
   while (steps->vectors < kVectors && fits(2 * steps->vectors)) steps->vectors *= 2;
   if (!fits(1) && *extent >= kVectors * steps->lanes) steps->vectors = kVectors;
+}
+
+// Whether the last vectors along a dynamic extent may be masked: a plain update by what is read at
+// the axes.
+bool MayMask(const Schedule& schedule, const BlockInfo& block, const Expr& extent,
+             const TargetInfo& target) {
+  return target.masked_vectors && !ir::AsConstInt(extent) && !block.conditional &&
+         PlainUpdate(FindBlockNamed(schedule, block.name)) &&
+         std::all_of(block.accesses.begin(), block.accesses.end(),
+                     [](const BlockAccess& access) { return access.by_axes; });
 }
 
 std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
@@ -94,6 +108,7 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < 2 * steps.lanes) return {};
   steps.loop = along;
   if (!loops->spatial.empty()) steps.row = loops->spatial.back();
+  steps.masked = MayMask(schedule, block, steps.extent, target);
   SetVectors(&steps);
   return steps;
 }
@@ -229,6 +244,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   result.block = block;
   result.width = steps.lanes;
   result.vectors = steps.vectors;
+  result.tail = steps.masked ? TailStrategy::kMask : TailStrategy::kLoop;
   std::string loop = steps.loop;
   if (Expr whole = steps.whole()) {
     std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
@@ -238,7 +254,7 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   }
   std::string outer = FreshLoopName(*schedule, steps.loop + "_o");
   result.last = FreshLoopName(*schedule, steps.loop + "_i");
-  schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last});
+  schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last}, result.tail);
   result.parts =
       schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
   MakeLocal(schedule, result.parts);
@@ -303,7 +319,9 @@ void ReduceByRows(Schedule* schedule, const std::string& block, const std::strin
 
 // One result of many steps. The accumulators have parts of kPartSteps each, which threads share;
 // the last is cut off.
-void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& steps) {
+void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps) {
+  steps.masked = false;
+  SetVectors(&steps);
   VectorReduction reduction = DoFactor(schedule, block, steps);
   PartLoops loops = LoopsOfPart(*schedule, reduction.parts);
   std::string part = FreshLoopName(*schedule, steps.loop + "_p"),
@@ -469,7 +487,7 @@ bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::st
                 vectors = FreshLoopName(*attempt, loop + "_v"),
                 lanes = FreshLoopName(*attempt, loop + "_i");
     attempt->Split(LoopOf(block, loop), {reduction.vectors, reduction.width},
-                   {outer, vectors, lanes});
+                   {outer, vectors, lanes}, reduction.tail);
     attempt->Vectorize(LoopOf(block, lanes));
     attempt->FuseSiblings(LoopOf(block, outer), LoopOf(reduction.parts, steps[0]));
     std::string parts = VectorsOf(*attempt, reduction.parts);

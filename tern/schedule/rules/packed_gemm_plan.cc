@@ -134,12 +134,16 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
     return block > 0 && block <= all && block % tile == 0;
   };
   bool possible =
-      (gemm.dynamic_n ? plan.block_n == tile.n() : is_block(plan.block_n, tile.n(), n)) &&
-      (gemm.dynamic_m ? plan.block_m == 0 : is_block(plan.block_m, tile.m, m)) &&
+      ((plan.block_n == 0 && plan.pack_b != kPrepacked) ||
+       (gemm.dynamic_n ? plan.block_n == tile.n() : is_block(plan.block_n, tile.n(), n))) &&
+      (plan.block_m == 0 ? gemm.dynamic_m
+                         : is_block(plan.block_m, tile.m, gemm.dynamic_m ? plan.block_m : m)) &&
       (plan.pack_b == kPrepacked
            ? problem.constant_b
            : plan.pack_b == kPacked || (plan.pack_b == kInPlace && !must_pack)) &&
-      (plan.pack_a == kPrepacked ? problem.constant_a : plan.pack_a == kInPlace) &&
+      (plan.pack_a == kPrepacked ? problem.constant_a
+       : plan.pack_a == kPacked  ? gemm.dynamic_m && plan.block_m > 0
+                                 : plan.pack_a == kInPlace) &&
       (plan.k_streams == 1 || (plan.k_streams > 1 && plan.pack_b == kPrepacked && !gemm.dynamic_k &&
                                gemm.k % plan.k_streams == 0)) &&
       (plan.n_outer == 0 || plan.n_outer == 1);

@@ -26,11 +26,13 @@ enum Pack : int64_t { kInPlace = 0, kPacked = 1, kPrepacked = 2 };
 struct PackedGemmPlan : PlanCost {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
   int64_t vector = 0;              // lanes
-  // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of M, which is dynamic.
+  // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of N, packed for a matrix
+  // of the batch; all of M, which is dynamic. Blocks of a dynamic M are padded with zeros.
   int64_t block_m = 0, block_n = 0;
   int64_t block_k = 0;  // K that is added to C at a time; 0: all
-  int64_t pack_a = kInPlace, pack_b = kInPlace;
-  int64_t k_streams = 1;  // of the panels of prepacked B
+  int64_t pack_a = kInPlace,
+          pack_b = kInPlace;  // kPacked of A: blocks of rows, where they are padded
+  int64_t k_streams = 1;      // of the panels of prepacked B
   // 1: the N tile loop is outside of the M tile loop, and columns of B stay in L1 through the
   // latter; 0: the other way round, rows of A stay.
   int64_t n_outer = 0;

@@ -50,8 +50,10 @@ class Compacter : public AnalyzedMutator {
       std::vector<Expr> starts(box.size());  // null: not moved
       bool changed = false;
       for (size_t d = 0; d < box.size(); ++d) {
-        if (!Shrinks(node->buffer->shape[d], box[d].extent)) continue;
-        compact->shape[d] = AtLeastZero(box[d].extent);
+        Expr extent = box[d].extent;
+        if (node->buffer->scope == StorageScope::kGlobal) extent = OrConstant(extent);
+        if (!Shrinks(node->buffer->shape[d], extent)) continue;
+        compact->shape[d] = AtLeastZero(extent);
         if (!ir::IsConst(box[d].min, 0)) starts[d] = box[d].min;
         changed = true;
       }
@@ -99,6 +101,13 @@ class Compacter : public AnalyzedMutator {
     std::optional<int64_t> constant = ir::AsConstInt(accessed);
     if (constant ? *constant <= 0 : ir::AsConstInt(extent).has_value()) return false;
     return !arith::ProveLessEqual(analyzer_, extent, accessed);
+  }
+  // A dynamic extent that is never more than a few elements is as many: all of a tile's rows, where
+  // the last tile has fewer. Of memory alone: accumulators are as many as each tile has.
+  Expr OrConstant(const Expr& extent) const {
+    if (ir::AsConstInt(extent)) return extent;
+    int64_t most = analyzer_.Bounds(extent).hi;
+    return most > 0 && most <= kMostGrown ? Expr(most) : extent;
   }
   Expr AtLeastZero(const Expr& extent) const {
     if (arith::ProveLessEqual(analyzer_, 0, extent)) return extent;

@@ -11,6 +11,7 @@
 #include "tern/tir/transform/decompose_reductions.h"
 #include "tern/tir/transform/eliminate_common_subexpressions.h"
 #include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/hoist_allocations.h"
 #include "tern/tir/transform/hoist_invariants.h"
 #include "tern/tir/transform/hoist_thread_loops.h"
 #include "tern/tir/transform/infer_block_regions.h"
@@ -84,6 +85,8 @@ void RegisterPasses() {
   per_function("eliminate_common_subexpressions", "common subexpression elimination",
                EliminateCommonSubexpressions);
   per_function("flatten_buffers", "flatten buffers and accesses to one dimension", FlattenBuffers);
+  per_function("hoist_allocations", "take allocations of dynamic sizes out of serial loops",
+               HoistAllocations);
   per_function("hoist_invariants", "loop-invariant code motion", HoistInvariants);
   per_function("hoist_thread_loops", "move thread loops outermost in their kernels",
                HoistThreadLoops);

@@ -60,11 +60,11 @@ TEST_P(KeepsResults, OnEveryProgramOfItsTest) {
 
 INSTANTIATE_TEST_SUITE_P(Passes, KeepsResults,
                          ::testing::Values("canonicalize_loops", "decompose_reductions",
-                                           "eliminate_common_subexpressions", "hoist_invariants",
-                                           "lower_blocks", "narrow_indices", "partition_loops",
-                                           "remove_dead_code", "rewrite_unsafe_selects",
-                                           "scalarize_vectors", "trim_loops", "unroll_loops",
-                                           "vectorize_loops"),
+                                           "eliminate_common_subexpressions", "hoist_allocations",
+                                           "hoist_invariants", "lower_blocks", "narrow_indices",
+                                           "partition_loops", "remove_dead_code",
+                                           "rewrite_unsafe_selects", "scalarize_vectors",
+                                           "trim_loops", "unroll_loops", "vectorize_loops"),
                          [](const auto& info) { return std::string(info.param); });
 
 // What is prepared once, and the rest, are the whole.
