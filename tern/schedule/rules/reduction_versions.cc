@@ -22,6 +22,8 @@ constexpr Guess kGuesses[] = {{16, 4}, {512, 128}, {8192, 2048}};
 
 // Up to so many steps, or elements of a row, are few, and taken as so many.
 constexpr Guess kFewSteps = {512, 64};
+// The same on a host: vectors that are masked, all but a few lanes, cost what whole ones do.
+constexpr Guess kFewStepsOfHosts = {64, 16};
 
 // The product of the extents of the axes that count; null where it is static.
 template <class Counts>
@@ -95,14 +97,17 @@ Expr AreFew(const std::vector<Expr>& sizes, int64_t limit) {
 }  // namespace
 
 std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const TargetInfo& target) {
-  if (!target.has_shared_memory()) return {};
+  bool is_host = target.is_host_with_vectors() && target.masked_vectors;
+  if (!target.has_shared_memory() && !is_host) return {};
+  const Guess& few = is_host ? kFewStepsOfHosts : kFewSteps;
   std::vector<GemmVersion> versions;
   std::vector<Expr> steps;
   if (!HasProducts(function)) steps = DynamicSizes(function, DynamicSteps);
   if (!steps.empty()) {
-    versions.push_back({AreFew(steps, kFewSteps.limit), target});
-    versions.back().target.likely_steps = kFewSteps.likely;
+    versions.push_back({AreFew(steps, few.limit), target});
+    versions.back().target.likely_steps = few.likely;
   }
+  if (is_host) return versions;
   if (std::vector<Expr> results = DynamicSizes(function, DynamicResults); !results.empty())
     for (const Guess& guess : kGuesses) {
       versions.push_back({AreFew(results, guess.limit), target});

@@ -402,7 +402,19 @@ Expr LaneVectorizer::HoldsInAllLanes(const Expr& condition) {
 // ---- Masks ----
 
 bool LaneVectorizer::MayEvaluate(const Expr& expr) const {
-  return !mask_may_be_empty_ || !faults_.MayFault(expr);
+  if (!mask_may_be_empty_) return true;
+  struct Remover : ir::ExprMutator {
+    explicit Remover(const LaneVectorizer* vectorizer) : vectorizer(vectorizer) {}
+    Expr Mutate(const Expr& expr) override {
+      const auto* load = expr.As<ir::BufferLoadNode>();
+      if (!load) return ExprMutator::Mutate(expr);
+      // As a divisor it may be anything.
+      return vectorizer->IsInside(load->buffer, load->indices) ? ir::MakeConst(expr.dtype(), 0)
+                                                               : expr;
+    }
+    const LaneVectorizer* vectorizer;
+  };
+  return !faults_.MayFault(Remover(this).Mutate(expr));
 }
 
 Expr LaneVectorizer::Unmasked(const Expr& vector, double otherwise) const {
@@ -468,8 +480,7 @@ Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
   return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
 }
 
-bool LaneVectorizer::IsOwnPlace(const Buffer& buffer, const std::vector<Expr>& indices) const {
-  if (buffer->scope != StorageScope::kLocal) return false;
+bool LaneVectorizer::IsInside(const Buffer& buffer, const std::vector<Expr>& indices) const {
   for (size_t d = 0; d < indices.size(); ++d) {
     arith::ConstBounds place = faults_.analyzer().Bounds(indices[d]);
     std::optional<int64_t> extent = ir::AsConstInt(buffer->shape[d]);
@@ -498,7 +509,9 @@ Stmt LaneVectorizer::VectorizeSelected(const IfThenElseNode* node) {
   std::vector<Expr> own;
   for (const Stmt& stmt : stores) {
     const auto* store = stmt.As<BufferStoreNode>();
-    if (!store || !IsOwnPlace(store->buffer, store->indices)) return {};
+    if (!store || store->buffer->scope != StorageScope::kLocal ||
+        !IsInside(store->buffer, store->indices))
+      return {};
     own.push_back(ir::BufferLoadNode::Make(store->buffer, store->indices));
     bool compared = false;
     ir::ForEachExpr(node->condition,
