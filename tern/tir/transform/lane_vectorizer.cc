@@ -260,10 +260,20 @@ LaneVectorizer::Place LaneVectorizer::FlattenPlace(const Buffer& buffer,
   // Kernels get tensors by the buffers that they use.
   bool is_kernel = kind_ && kind_->role == target::Role::kDevice;
   if (is_kernel || !buffer->strides.empty()) return {};
-  std::vector<Expr> linear;
-  for (const Expr& index : indices) linear.push_back(ir::Substitute(index, linear_));
-  Expr ramp = AsRamp(analyzer_.Simplify(FlatIndex(buffer, linear)));
-  if (!ramp || !ramp.As<ir::RampNode>()) return {};
+  // What is the same in all lanes, as the image of a batch of any size, need not be simplified with
+  // the rest.
+  std::vector<Expr> linear, same;
+  for (const Expr& index : indices) {
+    linear.push_back(ir::Substitute(index, linear_));
+    same.push_back(ir::MakeConst(index.dtype(), 0));
+    if (!DependsOnLane(index)) std::swap(linear.back(), same.back());
+  }
+  Expr vector = AsRamp(analyzer_.Simplify(FlatIndex(buffer, linear)));
+  const auto* lanes = vector ? vector.As<ir::RampNode>() : nullptr;
+  if (!lanes) return {};
+  Expr first = buffer->offset ? FlatIndex(buffer, same) - buffer->offset : FlatIndex(buffer, same);
+  Expr ramp = ir::RampNode::Make(analyzer_.Simplify(lanes->base + first), lanes->stride, lanes_,
+                                 vector.span());
   auto view = std::find_if(views_.begin(), views_.end(),
                            [&](const auto& known) { return known.first.same(buffer); });
   if (view == views_.end()) view = views_.insert(view, {buffer, FlatView(buffer)});
