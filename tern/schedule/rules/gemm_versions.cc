@@ -34,6 +34,8 @@ std::vector<Side> OfHosts() {
   return {{AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4}, {AxisRole::kM, 1, 1},
           {AxisRole::kM, 3, 3}, {AxisRole::kM, 8, 8}, {AxisRole::kN, 64, 16}};
 }
+// Up to so many rows or columns are dot products there, unless K is dynamic and shorter than this.
+constexpr int64_t kMostDots = 7, kLeastDotSteps = 24;
 // So many results of sums of so many steps are too few tiles for a device, unless K is split.
 constexpr int64_t kFewResults = 512 * 512, kLongSum = 1024, kLikelySide = 256, kLikelyLong = 4096;
 
@@ -78,6 +80,13 @@ Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
   if (!IsDynamic(block, role)) return {};
   Expr side = SizeOf(block, {role});
   return ir::LENode::Make(side, ir::MakeConst(side.dtype(), static_cast<double>(most)));
+}
+
+// That a dynamic K is long enough for dot products.
+Expr IsLongDot(const BlockInfo& block) {
+  if (!IsDynamic(block, AxisRole::kK)) return {};
+  Expr steps = SizeOf(block, {AxisRole::kK});
+  return ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kLeastDotSteps));
 }
 
 // The variable that is M (or N), and nothing else, of all GEMMs where that is dynamic; null for
@@ -181,6 +190,9 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
       if (!one || !known.count(one.node())) continue;
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
+    Expr is_long =
+        !target.is_device && most <= kMostDots ? AllOf(blocks, known, IsLongDot) : Expr();
+    if (is_long) when = when && is_long;
     versions.push_back({when, target, role == AxisRole::kM ? Few::kRows : Few::kColumns, one});
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;

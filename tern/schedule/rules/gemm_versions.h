@@ -21,7 +21,8 @@ namespace tern::schedule {
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
 //   else { for many }
 //
-// On a host: n <= 7, m == 1, m <= 3, m <= 8, n <= 64, and others.
+// On a host: n == 1, n <= 7, m == 1, m <= 3, m <= 8, n <= 64, and others; those of up to 7 where K
+// is not dynamic, or long enough for dot products.
 enum class Few { kRows, kColumns, kTiles, kResults };  // kResults: of a reduction
 struct GemmVersion {
   tir::Expr when;     // of the function's own extents and scalars
