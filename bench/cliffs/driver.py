@@ -6,6 +6,7 @@ mean, and the worst, with what the schedule rules say of them.
     ./dev bench cliffs --seed 1 --count 150                       # here, on the CPU
     ./dev bench cliffs --device cuda --prepare FOLDER             # a folder to carry to a machine with a GPU; run.py there
     ./dev bench cliffs --report FOLDER                            # of a folder that has results
+    ./dev bench cliffs --beside-llvm opencl vulkan                # devices that are this machine's cores
 """
 import argparse
 import concurrent.futures
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 
+import beside_host
 import generate
 import onnx_model
 import report
@@ -128,6 +130,8 @@ def parse():
     parser.add_argument("--device", default="cpu", choices=sorted(TARGETS))
     parser.add_argument("--prepare", metavar="FOLDER", help="compile into this folder, and do not run")
     parser.add_argument("--report", metavar="FOLDER", help="print the results of this folder, and do not run")
+    parser.add_argument("--beside-llvm", nargs="+", metavar="TARGET", choices=sorted(beside_host.LAUNCH),
+                        help="time these targets, drivers for this machine's cores, beside llvm, and nothing else")
     parser.add_argument("--part", default="1/1", help="I/N: every N-th workload, from the I-th on")
     parser.add_argument("--limit", type=float, default=480, help="seconds, after which no workload is begun; the same command goes on (480)")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
@@ -152,6 +156,8 @@ def main():
     options = parse()
     if options.report:
         return report.print_folder(options.report)
+    if options.beside_llvm:
+        return beside_host.run(options, explain)
     folder = options.prepare or os.path.join(options.output, "cliffs", f"{options.device}-{options.seed}")
     prepare(options, folder)
     if options.prepare:

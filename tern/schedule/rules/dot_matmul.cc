@@ -21,11 +21,16 @@ using Names = Schedule::Names;
 constexpr int64_t kLeastUses = 4;
 // The same of floats along whose columns vectors are converted as they are read.
 constexpr int64_t kLeastUsesOfFloats = 8;
-// M, N and K padded to whole tiles may be so many times the work.
+// M, N and K padded to whole tiles may be so many times the work, or more where the instructions
+// are faster all the same, and cost at most so much of what vectors would. Bytes of A that are
+// copied, and of B that are packed, in a cycle; cycles to store a vector of results.
 constexpr int64_t kMostPadding = 4;
+constexpr double kMostCost = 0.8, kCopiedBytes = 32, kPackedBytes = 8, kStoreCycles = 2;
 constexpr int64_t kAccumulatorBytes = 4;
 // Matrices of a batch that are packed by the threads that multiply them.
 constexpr int64_t kLeastBatch = 16;
+// The same of blocks of rows; or there are so few blocks of columns that threads have rows alone.
+constexpr int64_t kLeastRowBlocks = 8, kFewColumnBlocks = 4;
 // Words of each column, and bytes of each row, that are packed at a time: whole cache lines, and
 // not more of them than L1 has room for.
 constexpr int64_t kPackedWords = 16, kLineBytes = 64;
@@ -100,6 +105,23 @@ std::vector<CostedTile> TilesFor(const DotInstructions& machine, const Gemm& gem
   return tiles;
 }
 
+// Whether the instructions are slower than one product of vectors in a cycle, as they compute more
+// than is asked for: A and B are copied, and results are stored, with what they are padded by.
+bool IsTooMuchPadding(const Gemm& gemm, const P& plan, int64_t k, int64_t bytes,
+                      const TargetInfo& target) {
+  bool copies_a =
+      !gemm.a.k_contiguous() || gemm.dynamic_k || gemm.k != k || gemm.a.bytes() != bytes;
+  auto m = static_cast<double>(RoundUp(gemm.m, plan.tile_m)),
+       n = static_cast<double>(RoundUp(gemm.n, plan.tile_n)), steps = static_cast<double>(k),
+       batch = static_cast<double>(gemm.batch);
+  if (batch * m * n * steps <= kMostPadding * gemm.flops() / 2) return false;
+  auto lanes = static_cast<double>(target.vector_bytes / kAccumulatorBytes);
+  double copies = batch * steps * static_cast<double>(bytes) *
+                  ((copies_a ? m / kCopiedBytes : 0) + n / kPackedBytes),
+         results = batch * m * n / lanes * kStoreCycles;
+  return plan.cycles + copies + results >= kMostCost * gemm.flops() / 2 / lanes;
+}
+
 // A block of about so much of a number that all blocks can have, where the number is extended a
 // little; a multiple of a tile's.
 int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
@@ -150,12 +172,8 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
   }
   auto best = std::min_element(plans.begin(), plans.end(),
                                [](const P& a, const P& b) { return a.cycles < b.cycles; });
-  if (best != plans.end()) {
-    double padded = static_cast<double>(RoundUp(gemm.m, best->tile_m)) *
-                    static_cast<double>(RoundUp(gemm.n, best->tile_n) * k * gemm.batch);
-    if (padded > kMostPadding * gemm.flops() / 2)
-      Refuse("M, N and K padded to whole tiles are too much more work");
-  }
+  if (best != plans.end() && IsTooMuchPadding(gemm, *best, k, bytes, target))
+    Refuse("M, N and K padded to whole tiles are too much more work");
   return plans;
 }
 
@@ -208,9 +226,10 @@ class DotMatmul {
 
   // What is made of constants alone is made before any call, all of it, where it is in no loop. Of
   // several threads each would make again what others have made, which costs as much as products;
-  // matrices of a batch are each of one thread, where there are enough for all.
+  // matrices of a batch, and blocks of rows, are each of one thread, where there are enough for
+  // all.
   bool IsApart(const std::string& copy) const {
-    return !Contains(in_batch_, copy) && (target_.threads != 1 || IsConstant(schedule_, copy));
+    return !Contains(inside_, copy) && (target_.threads != 1 || IsConstant(schedule_, copy));
   }
   void Place(const std::string& copy, const GemmOperand& operand) {
     const Names& batch = gemm_.loops.batch;
@@ -218,9 +237,20 @@ class DotMatmul {
         gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2 &&
         !IsConstant(schedule_, copy) &&
         Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(batch.back())); }))
-      in_batch_.push_back(copy);
+      inside_.push_back(copy);
+    else if (HasRowBlocks(operand) && !IsConstant(schedule_, copy) &&
+             Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(Name("ib"))); }))
+      inside_.push_back(copy);
     else if (!IsApart(copy))
       schedule_.ComputeAt(copy, At(Name("jb")));
+  }
+  // Whether the operand is A, whose blocks of rows are the outermost loop and stay in L2.
+  bool HasRowBlocks(const GemmOperand& operand) const {
+    int64_t bytes = plan_.block_m * RoundUp(gemm_.k, steps_.k) * operand.bytes();
+    bool many = !gemm_.dynamic_m && gemm_.m / plan_.block_m >= kLeastRowBlocks,
+         alone = !gemm_.dynamic_n && gemm_.n / plan_.block_n < kFewColumnBlocks;
+    return operand.name == gemm_.a.name && gemm_.loops.batch.empty() && !gemm_.dynamic_k &&
+           bytes <= target_.l2_bytes / 2 && (many || alone);
   }
   void ParallelizeCopy(const std::string& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
@@ -396,7 +426,7 @@ class DotMatmul {
 
   Schedule& schedule_;
   std::string block_, sums_;
-  Names in_batch_;  // copies that are made for each matrix of the batch
+  Names inside_;  // copies that are made for each matrix of the batch, or block of rows
   const Gemm& gemm_;
   const P& plan_;
   const DotTypes& types_;

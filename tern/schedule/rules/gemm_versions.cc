@@ -51,6 +51,9 @@ constexpr Tiles kTiles[] = {{int64_t{1} << 18, 1024, 256, kLikelyLong, false},
 constexpr int64_t kFewOthers = 2048, kLikelyOthers = 1024;
 // A dynamic K up to here is short: no parts of it are summed by themselves.
 constexpr int64_t kShortSum = 512, kLikelyShort = 256;
+// Up to so many rows or columns are dot products on hosts, unless K is dynamic and shorter than
+// this.
+constexpr int64_t kMostDots = 7, kLeastDotSteps = 24;
 
 // The product of the extents of a block's axes of some roles; null where there is none.
 Expr SizeOf(const BlockInfo& block, const std::vector<AxisRole>& roles) {
@@ -95,6 +98,13 @@ Expr IsFew(const BlockInfo& block, AxisRole role, int64_t most) {
   if (!IsDynamic(block, role)) return {};
   Expr side = SizeOf(block, {role});
   return ir::LENode::Make(side, ir::MakeConst(side.dtype(), static_cast<double>(most)));
+}
+
+// That a dynamic K is long enough for dot products.
+Expr IsLongDot(const BlockInfo& block) {
+  if (!IsDynamic(block, AxisRole::kK)) return {};
+  Expr steps = SizeOf(block, {AxisRole::kK});
+  return ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kLeastDotSteps));
 }
 
 // The variable that is M (or N), and nothing else, of all GEMMs where that is dynamic; null for
@@ -225,6 +235,9 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
     if (!one && target.is_device) add_long(role, likely);
+    Expr is_long =
+        !target.is_device && most <= kMostDots ? AllOf(blocks, known, IsLongDot) : Expr();
+    if (is_long) when = when && is_long;
     versions.push_back({when, target, one});
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;

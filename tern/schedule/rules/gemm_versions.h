@@ -25,7 +25,8 @@ namespace tern::schedule {
 //
 // and where K alone is dynamic, one for k <= 512, for which K is not split.
 //
-// On a host: n <= 7, m == 1, m <= 3, m <= 8, n <= 64, and others.
+// On a host: n == 1, n <= 7, m == 1, m <= 3, m <= 8, n <= 64, and others; those of up to 7 where K
+// is not dynamic, or long enough for dot products.
 struct GemmVersion {
   tir::Expr when;        // of the function's own extents and scalars
   TargetInfo target;     // with other guesses of M, N and K

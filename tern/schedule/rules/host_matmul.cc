@@ -39,6 +39,8 @@ using P = PackedGemmPlan;
 
 // Columns of a sum of products that are padded to a vector where there is no other one.
 constexpr int64_t kLeastColumns = 2;
+// Tiles of fewer rows of an M-contiguous A are few enough to read it in place.
+constexpr int64_t kLeastTurnedRows = 16;
 // With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
 constexpr int64_t kDynamicRowBlocks = 8;
 
@@ -353,9 +355,29 @@ PackedGemmProblem MakeProblem(Schedule* schedule, const BlockInfo& block, const 
   return problem;
 }
 
+std::string RowsOfLeft(const std::string& block) { return block + "_rows"; }
+
+// Steps along K of an M-contiguous A are in K cache lines, or pages. Where these do not stay in L2
+// until the next tile of M, A is copied to rows of K first, transposed in registers.
+void TurnLeft(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  GuessSizes(&gemm, target);
+  const GemmOperand& a = gemm.a;
+  bool is_large = gemm.dynamic_k || gemm.m * gemm.k * a.bytes() > target.l2_bytes;
+  if (a.own_dim + 1 != a.rank || a.dtype != DataType::Float(32) || gemm.c->dtype != a.dtype ||
+      gemm.m < kLeastTurnedRows || !is_large || IsConstant(*schedule, a.name))
+    return;
+  std::string copy =
+      schedule->CacheRead(block.name, a.name, StorageScope::kGlobal, RowsOfLeft(block.name));
+  schedule->TransformLayout(copy, PackedLayout(a.rank, a.own_dim, a.k_dim, "x, k"));
+}
+
 std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                            const Wanted<P>& want) {
-  return PackedGemmPlans(MakeProblem(schedule, block, target, LayoutOfB::kAsIndexed), target, want);
+  TurnLeft(schedule, block, target);
+  BlockInfo turned = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  return PackedGemmPlans(MakeProblem(schedule, turned, target, LayoutOfB::kAsIndexed), target,
+                         want);
 }
 
 // The block that converts A, for this block alone; "" where none does.
@@ -399,6 +421,16 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
   }
   GuessSizes(&gemm, target);
   HostMatmul(schedule, block.name, left, gemm, plan, target, masks).Run();
+}
+
+void ApplyMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                 const P& plan) {
+  ApplyPacked(schedule, block, target, plan);
+  for (const BlockNode* copy : BlocksIn(schedule->function()->body))
+    if (copy->name == RowsOfLeft(block.name)) {
+      ApplyRules(schedule, DescribeBlock(copy), target);
+      break;
+    }
 }
 
 // Whether what a block copies, [K, N], has N contiguous.
@@ -501,7 +533,7 @@ void RegisterHostMatmulRules() {
                 .kinds = {BlockKind::kMatmul},
                 .fits = has_vectors,
                 .priority = 30,
-                .planned = Planned<P>(PackedPlans, ApplyPacked)});
+                .planned = Planned<P>(PackedPlans, ApplyMatmul)});
   RegisterRule({.name = "implicit_gemm",
                 .description = "packed_matmul after im2col, which is fused into the packing",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},

@@ -7,12 +7,14 @@
 //     acc[4, lanes] = init                                            # rfactor
 //     for k_o { for v in 4 unrolled { for l in lanes vectorized { acc[v, l] op= X[row, k] } } }
 //     vector = acc[0] op acc[1] op acc[2] op acc[3];  S[row] = horizontal reduction of it
-//     for the tail of k { S[row] op= X[row, k] }                      # loop_partition
+//     for the tail of k { S[row] op= X[row, k] }                      # without masks:
+//     loop_partition
 //   }
 //
-// Four accumulators: an addition has about four cycles of latency. The tail of a dynamic extent is
-// masked, where the target can; where it cannot there are two accumulators, so that the tail, which
-// is not vectorized, is short. Reduced axes that are neighbours in memory
+// Four accumulators: an addition has about four cycles of latency. Where the target has masks, the
+// last vectors are masked, and short rows have as few vectors as they fill. Else the tail is single
+// elements, and there are two accumulators where the extent is dynamic, so that it is short.
+// Reduced axes that are neighbours in memory
 // are fused first. Of others the outer ones become rows, whose results are reduced last. Without
 // rows, a reduction of 2 * 16384 elements or more, or of any number, is done in parts:
 //
@@ -33,6 +35,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/analysis/selection_update.h"
 
 namespace tern::schedule {
@@ -45,6 +48,8 @@ using Names = Schedule::Names;
 
 // Vector accumulators, to hide the latency of an addition.
 constexpr int64_t kVectors = 4, kVectorsOfDynamic = 2;
+// Elements that are worth a masked vector and its horizontal reduction.
+constexpr int64_t kLeastMasked = 8;
 // Elements of one part, where there is one output and threads share its reduction.
 constexpr int64_t kPartSteps = 1 << 14;
 
@@ -54,24 +59,35 @@ struct Steps {
   std::string loop;  // the innermost one, along memory
   Expr extent;
   int64_t lanes = 0, vectors = 1;
-  bool masked = false;  // the last vectors are
+  bool masks = false;  // the last vectors are masked
 
   int64_t step() const { return vectors * lanes; }
-  // As many of its iterations as fill vectors; null where that is all, and where the rest is
-  // masked.
+  // The shortest extent that is worth a horizontal reduction.
+  int64_t least() const { return masks ? kLeastMasked : 2 * lanes; }
+  // As many of its iterations as fill vectors, where others follow; null where none do.
   Expr whole() const {
-    if (masked) return {};
     std::optional<int64_t> constant = ir::AsConstInt(extent);
+    if (masks) return {};
     if (!constant) return ir::FloorDiv(extent, step()) * Expr(step());
     return *constant % step() == 0 ? Expr() : Expr(*constant - *constant % step());
   }
 };
 
 // How many of a loop's steps are combined at once; `lanes` is set.
-void SetVectors(Steps* steps) {
+void SetVectors(Steps* steps, const TargetInfo& target) {
   std::optional<int64_t> extent = ir::AsConstInt(steps->extent);
+  if (!extent && steps->masks && target.likely_steps) extent = target.likely_steps;
   if (!extent) {
-    steps->vectors = steps->masked ? kVectors : kVectorsOfDynamic;
+    steps->vectors = steps->masks ? kVectors : kVectorsOfDynamic;
+    return;
+  }
+  if (steps->masks) {
+    int64_t filled = CeilDiv(*extent, steps->lanes);
+    auto computed = [&](int64_t vectors) { return RoundUp(filled, vectors); };
+    steps->vectors = kVectors;
+    while (steps->vectors > 1 && filled < 2 * kVectors &&
+           computed(steps->vectors / 2) < computed(steps->vectors))
+      steps->vectors /= 2;
     return;
   }
   // As many vectors as leave no tail, or else as there should be.
@@ -80,14 +96,9 @@ void SetVectors(Steps* steps) {
   if (!fits(1) && *extent >= kVectors * steps->lanes) steps->vectors = kVectors;
 }
 
-// Whether the last vectors along a dynamic extent may be masked: a plain update by what is read at
-// the axes.
-bool MayMask(const Schedule& schedule, const BlockInfo& block, const Expr& extent,
-             const TargetInfo& target) {
-  return target.masked_vectors && !ir::AsConstInt(extent) && !block.conditional &&
-         PlainUpdate(FindBlockNamed(schedule, block.name)) &&
-         std::all_of(block.accesses.begin(), block.accesses.end(),
-                     [](const BlockAccess& access) { return access.by_axes; });
+// A value and its index are chosen one by one at the end of a row.
+bool TakesMasks(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  return target.masked_vectors && !FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body);
 }
 
 std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
@@ -105,11 +116,11 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   Steps steps;
   steps.extent = block.axes[*axis].extent;
   steps.lanes = LanesFor(block, *axis, target, 1);
-  if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < 2 * steps.lanes) return {};
+  steps.masks = TakesMasks(schedule, block, target);
+  if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < steps.least()) return {};
   steps.loop = along;
   if (!loops->spatial.empty()) steps.row = loops->spatial.back();
-  steps.masked = MayMask(schedule, block, steps.extent, target);
-  SetVectors(&steps);
+  SetVectors(&steps, target);
   return steps;
 }
 
@@ -162,11 +173,12 @@ Steps FuseSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
   BlockInfo whole = block;
   whole.axes[*last].extent = steps.extent;
   steps.lanes = LanesFor(whole, *last, target, 1);
-  if (steps.lanes == 0 || ir::AsConstInt(steps.extent).value_or(2 * steps.lanes) < 2 * steps.lanes)
+  steps.masks = TakesMasks(*schedule, block, target);
+  if (steps.lanes == 0 || ir::AsConstInt(steps.extent).value_or(steps.least()) < steps.least())
     Refuse("there are fewer steps than two vectors");
   steps.loop = FuseLoops(schedule, block.name, fused);
   if (!loops.spatial.empty()) steps.row = loops.spatial.back();
-  SetVectors(&steps);
+  SetVectors(&steps, target);
   return steps;
 }
 
@@ -244,7 +256,6 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   result.block = block;
   result.width = steps.lanes;
   result.vectors = steps.vectors;
-  result.tail = steps.masked ? TailStrategy::kMask : TailStrategy::kLoop;
   std::string loop = steps.loop;
   if (Expr whole = steps.whole()) {
     std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
@@ -254,7 +265,9 @@ VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Ste
   }
   std::string outer = FreshLoopName(*schedule, steps.loop + "_o");
   result.last = FreshLoopName(*schedule, steps.loop + "_i");
-  schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last}, result.tail);
+  bool masks = steps.masks && !Divides(steps.step(), steps.extent);
+  schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last},
+                  masks ? TailStrategy::kMask : TailStrategy::kLoop);
   result.parts =
       schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
   MakeLocal(schedule, result.parts);
@@ -319,9 +332,10 @@ void ReduceByRows(Schedule* schedule, const std::string& block, const std::strin
 
 // One result of many steps. The accumulators have parts of kPartSteps each, which threads share;
 // the last is cut off.
-void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps) {
-  steps.masked = false;
-  SetVectors(&steps);
+void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps,
+                   const TargetInfo& target) {
+  steps.masks = false;
+  SetVectors(&steps, target);
   VectorReduction reduction = DoFactor(schedule, block, steps);
   PartLoops loops = LoopsOfPart(*schedule, reduction.parts);
   std::string part = FreshLoopName(*schedule, steps.loop + "_p"),
@@ -406,13 +420,13 @@ void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& ta
   Names reduced = fused ? Names{steps.loop} : SortLoops(*schedule, block)->reduce;
   bool shared = steps.row.empty() && target.threads != 1;
   // The tail of an inner loop is no part of its own; threads share rows.
-  bool is_inner = reduced.front() != steps.loop;
-  if (reduced.size() > 1 &&
-      ((shared && work >= 2 * kPartSteps) || (is_inner && steps.whole().get())))
+  bool is_inner = reduced.front() != steps.loop,
+       cuts = steps.whole().get() || !ir::AsConstInt(steps.extent);
+  if (reduced.size() > 1 && ((shared && work >= 2 * kPartSteps) || (is_inner && cuts)))
     return ReduceByRows(schedule, block.name, is_inner ? reduced.front() : reduced.back(), target);
   if (shared && reduced.size() == 1 &&
       ir::AsConstInt(steps.extent).value_or(2 * kPartSteps) >= 2 * kPartSteps)
-    return ReduceByParts(schedule, block.name, steps);
+    return ReduceByParts(schedule, block.name, steps, target);
   std::string last = ReduceInRows(schedule, block.name, steps, target);
   ParallelizeOuter(schedule, last, work, target);
 }
@@ -487,7 +501,7 @@ bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::st
                 vectors = FreshLoopName(*attempt, loop + "_v"),
                 lanes = FreshLoopName(*attempt, loop + "_i");
     attempt->Split(LoopOf(block, loop), {reduction.vectors, reduction.width},
-                   {outer, vectors, lanes}, reduction.tail);
+                   {outer, vectors, lanes});
     attempt->Vectorize(LoopOf(block, lanes));
     attempt->FuseSiblings(LoopOf(block, outer), LoopOf(reduction.parts, steps[0]));
     std::string parts = VectorsOf(*attempt, reduction.parts);

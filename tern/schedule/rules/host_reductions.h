@@ -12,12 +12,11 @@ namespace tern::schedule {
 // A reduction in vector accumulators: block `parts` fills several, `lanes` combines them to one
 // vector, and the original block reduces that horizontally.
 struct VectorReduction {
-  std::string block, parts, lanes;          // "" for none
-  std::string last;                         // the loop of the horizontal reduction
-  int64_t width = 0;                        // lanes of a vector
-  int64_t vectors = 1;                      // accumulators
-  std::string rest;                         // the block of the tail, "" for none
-  TailStrategy tail = TailStrategy::kLoop;  // of a dynamic extent without a rest: masked
+  std::string block, parts, lanes;  // "" for none
+  std::string last;                 // the loop of the horizontal reduction
+  int64_t width = 0;                // lanes of a vector
+  int64_t vectors = 1;              // accumulators
+  std::string rest;                 // the block of the tail, "" for none
 
   // In the order in which they are computed, without the block.
   Schedule::Names made() const;

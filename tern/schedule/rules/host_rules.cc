@@ -294,12 +294,14 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInf
   Nest nest = NestOf(schedule->tree(), node);
   if (!axis || nest.loops.empty()) return;
   std::string loop = nest.loops.back()->var.name();
-  int64_t lanes = LanesFor(block, *axis, target, 2);
+  int64_t lanes = LanesFor(block, *axis, target, target.likely_steps ? 1 : 2);
   if (block.axes[*axis].loop != loop || lanes == 0) return;
   for (const VectorReduction& reduction : reductions)
     if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
   Try(schedule, [&](Schedule* attempt) {
-    Lanes split = SplitLanes(attempt, name, loop, lanes, VectorTail(block.axes[*axis].extent));
+    bool whole = Divides(lanes, block.axes[*axis].extent);
+    Lanes split =
+        SplitLanes(attempt, name, loop, lanes, whole ? TailStrategy::kLoop : TailStrategy::kMask);
     attempt->Vectorize(LoopOf(name, split.inner));
   });
 }

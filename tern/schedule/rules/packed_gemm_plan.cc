@@ -127,7 +127,9 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
   plan.n_outer = want.Or(
       &P::n_outer, problem.b_layout == LayoutOfB::kContiguousN && plan.pack_b == kInPlace ? 1 : 0);
   plan.pack_a = want.Or(&P::pack_a, PackOfA(problem, tile, target));
-  GemmBlocks blocks = ChooseBlocks(m, n, tile.m, tile.n(), k_bytes, target, true);
+  // A K-contiguous B that is padded is copied twice: both copies are in L2.
+  bool twice = plan.pack_b == kPacked && gemm.b.k_contiguous() && pads;
+  GemmBlocks blocks = ChooseBlocks(m, n, tile.m, tile.n(), (twice ? 2 : 1) * k_bytes, target, true);
   plan.block_m = want.Or(&P::block_m, gemm.dynamic_m ? 0 : blocks.m);
   plan.block_n = want.Or(&P::block_n, gemm.dynamic_n ? tile.n() : blocks.n);
   auto is_block = [](int64_t block, int64_t tile, int64_t all) {

@@ -28,6 +28,9 @@ constexpr Guess kShortRow[] = {{1024, 64}};
 
 // Up to so many neighbouring results are few, and have so many threads, where others have a warp.
 constexpr Guess kFewColumns = {16, 8};
+// On a host, of steps and of rows: vectors that are masked, all but a few lanes, cost what whole
+// ones do.
+constexpr Guess kFewStepsOfHosts[] = {{64, 16}};
 
 // The product of the extents of the axes that count; null where it is static.
 template <class Counts>
@@ -126,7 +129,8 @@ Expr AreFew(const std::vector<Expr>& sizes, int64_t limit) {
 }  // namespace
 
 std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const TargetInfo& target) {
-  if (!target.has_shared_memory()) return {};
+  bool is_host = target.is_host_with_vectors() && target.masked_vectors;
+  if (!target.has_shared_memory() && !is_host) return {};
   std::vector<GemmVersion> versions;
   std::vector<Expr> steps, columns, results = DynamicSizes(function, DynamicResults);
   if (!HasProducts(function)) {
@@ -139,6 +143,10 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
       versions.back().target.likely_steps = guess.likely;
     }
   };
+  if (is_host) {
+    if (!steps.empty()) add_steps(kFewStepsOfHosts);
+    return versions;
+  }
   if (!steps.empty()) HasRows(function) ? add_steps(kShortRow) : add_steps(kFewSteps);
   auto add_results = [&](const TargetInfo& base, const Expr& where) {
     if (results.empty()) return;

@@ -40,6 +40,16 @@ void FaultAnalysis::BindLet(const Var& var, const Expr& value) {
   extents_.erase(var.node());
 }
 
+void FaultAnalysis::EnterIteration(const Expr& extent) {
+  if (const auto* product = extent.As<ir::MulNode>()) {
+    EnterIteration(product->a);
+    EnterIteration(product->b);
+  } else if (const auto* var = extent.As<VarNode>()) {
+    arith::ConstBounds bounds = analyzer_.Bounds(extent);
+    if (bounds.lo == 0) analyzer_.Bind(Var(var), {1, bounds.hi});
+  }
+}
+
 bool FaultAnalysis::IsInside(const Expr& index, const Expr& extent) const {
   arith::ConstBounds place = analyzer_.Bounds(index);
   if (!index.dtype().is_scalar() || place.lo < 0) return false;
@@ -77,7 +87,7 @@ bool FaultAnalysis::MayFault(const Expr& expr, const Expr& evaluated) const {
     if constexpr (T::kKind == ExprKind::kBufferLoad)
       return !IsSafeLoad(node);
     else if constexpr (T::kKind == ExprKind::kCall)
-      return !ir::AsIfThenElse(expr);
+      return !ir::AsIfThenElse(expr) && ir::FindIntrinsic(node->name)->may_fault;
     else if constexpr (T::kKind >= ExprKind::kTruncDiv && T::kKind <= ExprKind::kFloorMod)
       return !DividesSafely(node->a, node->b);
     else

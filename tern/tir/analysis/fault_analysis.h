@@ -19,6 +19,9 @@ class FaultAnalysis {
   // What is in scope from here on.
   void BindLoop(const ForNode* loop);
   void BindLet(const Var& var, const Expr& value);
+  // From here on an iteration of a loop of this extent is running: extents of tensors that are
+  // factors of it are not 0.
+  void EnterIteration(const Expr& extent);
 
   // Whether evaluating `expr` could fault, where `evaluated` (may be null) was evaluated before it.
   // A load does not where it stays inside of a parameter that the function only reads.

@@ -277,10 +277,20 @@ LaneVectorizer::Place LaneVectorizer::FlattenPlace(const Buffer& buffer,
   // Kernels get tensors by the buffers that they use.
   bool is_kernel = kind_ && kind_->role == target::Role::kDevice;
   if (is_kernel || !buffer->strides.empty()) return {};
-  std::vector<Expr> linear;
-  for (const Expr& index : indices) linear.push_back(ir::Substitute(index, linear_));
-  Expr ramp = AsRamp(analyzer_.Simplify(FlatIndex(buffer, linear)));
-  if (!ramp || !ramp.As<ir::RampNode>()) return {};
+  // What is the same in all lanes, as the image of a batch of any size, need not be simplified with
+  // the rest.
+  std::vector<Expr> linear, same;
+  for (const Expr& index : indices) {
+    linear.push_back(ir::Substitute(index, linear_));
+    same.push_back(ir::MakeConst(index.dtype(), 0));
+    if (!DependsOnLane(index)) std::swap(linear.back(), same.back());
+  }
+  Expr vector = AsRamp(analyzer_.Simplify(FlatIndex(buffer, linear)));
+  const auto* lanes = vector ? vector.As<ir::RampNode>() : nullptr;
+  if (!lanes) return {};
+  Expr first = buffer->offset ? FlatIndex(buffer, same) - buffer->offset : FlatIndex(buffer, same);
+  Expr ramp = ir::RampNode::Make(analyzer_.Simplify(lanes->base + first), lanes->stride, lanes_,
+                                 vector.span());
   auto view = std::find_if(views_.begin(), views_.end(),
                            [&](const auto& known) { return known.first.same(buffer); });
   if (view == views_.end()) view = views_.insert(view, {buffer, FlatView(buffer)});
@@ -419,7 +429,19 @@ Expr LaneVectorizer::HoldsInAllLanes(const Expr& condition) {
 // ---- Masks ----
 
 bool LaneVectorizer::MayEvaluate(const Expr& expr) const {
-  return !mask_may_be_empty_ || !faults_.MayFault(expr);
+  if (!mask_may_be_empty_) return true;
+  struct Remover : ir::ExprMutator {
+    explicit Remover(const LaneVectorizer* vectorizer) : vectorizer(vectorizer) {}
+    Expr Mutate(const Expr& expr) override {
+      const auto* load = expr.As<ir::BufferLoadNode>();
+      if (!load) return ExprMutator::Mutate(expr);
+      // As a divisor it may be anything.
+      return vectorizer->IsInside(load->buffer, load->indices) ? ir::MakeConst(expr.dtype(), 0)
+                                                               : expr;
+    }
+    const LaneVectorizer* vectorizer;
+  };
+  return !faults_.MayFault(Remover(this).Mutate(expr));
 }
 
 Expr LaneVectorizer::Unmasked(const Expr& vector, double otherwise) const {
@@ -483,8 +505,7 @@ Stmt LaneVectorizer::VectorizeMasked(const IfThenElseNode* node) {
   return full ? IfThenElseNode::Make(all, full, body, node->span) : body;
 }
 
-bool LaneVectorizer::IsOwnPlace(const Buffer& buffer, const std::vector<Expr>& indices) const {
-  if (buffer->scope != StorageScope::kLocal) return false;
+bool LaneVectorizer::IsInside(const Buffer& buffer, const std::vector<Expr>& indices) const {
   for (size_t d = 0; d < indices.size(); ++d) {
     arith::ConstBounds place = faults_.analyzer().Bounds(indices[d]);
     std::optional<int64_t> extent = ir::AsConstInt(buffer->shape[d]);
@@ -513,7 +534,9 @@ Stmt LaneVectorizer::VectorizeSelected(const IfThenElseNode* node) {
   std::vector<Expr> own;
   for (const Stmt& stmt : stores) {
     const auto* store = stmt.As<BufferStoreNode>();
-    if (!store || !IsOwnPlace(store->buffer, store->indices)) return {};
+    if (!store || store->buffer->scope != StorageScope::kLocal ||
+        !IsInside(store->buffer, store->indices))
+      return {};
     own.push_back(ir::BufferLoadNode::Make(store->buffer, store->indices));
     bool compared = false;
     ir::ForEachExpr(node->condition,

@@ -86,8 +86,8 @@ class LaneVectorizer {
   // The same by selects, where all that is stored is the thread's own memory, and compared: other
   // lanes store what is there.
   Stmt VectorizeSelected(const IfThenElseNode* node);
-  // Whether a place is surely inside of the thread's own memory.
-  bool IsOwnPlace(const Buffer& buffer, const std::vector<Expr>& indices) const;
+  // Whether a place is surely inside of its buffer.
+  bool IsInside(const Buffer& buffer, const std::vector<Expr>& indices) const;
   // An expression without the loads of `own_`, which cannot fault.
   Expr WithoutOwn(const Expr& expr) const;
   std::vector<Expr> own_;  // what the branch in question stores, as loads

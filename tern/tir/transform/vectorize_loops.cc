@@ -63,7 +63,12 @@ class Vectorizer : public AnalyzedMutator {
     faults_.BindLoop(node);
     if (node->for_kind == ForKind::kParallel) of_parallel_.insert(node->var.node());
     if (node->for_kind == ForKind::kSerial) of_serial_.insert(node->var.node());
-    if (node->for_kind != ForKind::kVectorized) return AnalyzedMutator::MutateNode(node, self);
+    if (node->for_kind != ForKind::kVectorized) {
+      around_.push_back(node->extent);
+      Stmt result = AnalyzedMutator::MutateNode(node, self);
+      around_.pop_back();
+      return result;
+    }
     if (const ffi::Any* wanted = LanesWanted(node)) return InSteps(node, *wanted);
     return Vectorize(node);
   }
@@ -162,7 +167,9 @@ class Vectorizer : public AnalyzedMutator {
   // Null where there is no vector code.
   Stmt Vectorize(const ForNode* loop, int lanes, bool masks) {
     faults_.BindLoop(loop);
-    LaneVectorizer vectorizer(loop, lanes, kind_, faults_, analyzer_);
+    FaultAnalysis faults = faults_;
+    for (const Expr& extent : around_) faults.EnterIteration(extent);
+    LaneVectorizer vectorizer(loop, lanes, kind_, std::move(faults), analyzer_);
     if (masks) vectorizer.UseMasks([this](const Expr& e) { return IsOfParallelLoop(e); });
     if (HasMasks()) vectorizer.MaskSelects();
     if (IterationsAreIndependent(loop, distinct_, analyzer_)) return vectorizer.Run();
@@ -211,6 +218,7 @@ class Vectorizer : public AnalyzedMutator {
   bool distinct_, reassociate_;
   MemoryEffects effects_;
   FaultAnalysis faults_;
+  std::vector<Expr> around_;      // extents of the loops around, outermost first
   ir::VarMap lets_;               // definitions of indices
   Vars of_parallel_, of_serial_;  // variables of such loops, and what is computed of them
 };

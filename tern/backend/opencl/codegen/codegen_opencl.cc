@@ -265,6 +265,16 @@ void CodeGenOpenCL::EmitStore(const tir::BufferStoreNode* node) {
   if (dtype.is_scalar() && !IsBoxedHalf(dtype)) return CodeGenC::EmitStore(node);
   std::string function =
       IsBoxedHalf(dtype) ? WithLanes("vstore_half", dtype) + "_rte" : WithLanes("vstore", dtype);
+  const auto* load = node->value.As<ir::BufferLoadNode>();
+  if (load && IsBoxedHalf(dtype) && dtype.is_scalar()) {
+    // What is copied is not converted: a driver may do that in software.
+    auto element = [&](const ir::Buffer& buffer, const char* type, const ir::Expr& index) {
+      return fmt::format("(({}{}*){})[{}]", ScopeQualifier(buffer->scope), type, NameOf(buffer),
+                         PrintConverted(index));
+    };
+    return Line(element(node->buffer, "ushort", node->indices[0]) + " = " +
+                element(load->buffer, "const ushort", load->indices[0]) + ";");
+  }
   // Storing rounds, so the value need not be rounded before.
   const auto* cast = node->value.As<ir::CastNode>();
   std::string value = Print(IsBoxedHalf(dtype) && cast ? cast->value : node->value).text;

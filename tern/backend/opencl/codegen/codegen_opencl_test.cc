@@ -176,6 +176,19 @@ TEST(CodeGenOpenCL, WritesBarriers) {
             std::string::npos);
 }
 
+TEST(CodeGenOpenCL, CopiesHalvesAsBits) {
+  Buffer a = BufferNode::Make("a", DataType::Float(16), {Expr(8)}),
+         out = BufferNode::Make("out", DataType::Float(16), {Expr(8)});
+  Var i("i");
+  Stmt copy =
+      tir::BufferStoreNode::Make(out, {i}, ir::BufferLoadNode::Make(a, {Expr(7) - Expr(i)}));
+  std::string source = SourceOf(
+      Kernel("f", {Tensor1D(a), Tensor1D(out)}, Threads(i, "blockIdx.x", copy), {"blockIdx.x"}));
+  EXPECT_NE(source.find("((__global ushort*)out)[i] = ((__global const ushort*)a)[7 - i];"),
+            std::string::npos)
+      << source;
+}
+
 TEST(CodeGenOpenCL, AsksToUnrollWhereTheDeviceIsNoProcessor) {
   Buffer out = BufferNode::Make("out", DataType::Float(32), {Expr(16)});
   Var i("i"), j("j");

@@ -38,7 +38,18 @@ void SetCaches(int64_t* l1_bytes, int64_t* l2_bytes) {
   if (int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) *l2_bytes = bytes;
 }
 
-// Of this machine's CPU the sizes of the caches are known too.
+// Data caches of a core, L1 and L2, of CPUs that have others than most; -l2_bytes says otherwise.
+struct KnownCaches {
+  std::string_view cpu;
+  int64_t l1_kib, l2_kib;
+};
+constexpr KnownCaches kKnownCaches[] = {
+    {"skylake-avx512", 32, 1024}, {"cascadelake", 32, 1024},    {"cooperlake", 32, 1024},
+    {"icelake-server", 48, 1280}, {"sapphirerapids", 48, 2048}, {"emeraldrapids", 48, 2048},
+    {"graniterapids", 48, 2048},  {"znver4", 32, 1024},         {"znver5", 48, 1024},
+    {"neoverse-n1", 64, 1024},    {"neoverse-v1", 64, 1024},    {"neoverse-v2", 64, 2048}};
+
+// Caches of this machine's CPU are as the system says.
 target::Machine KnownMachine(const target::Target& target) {
   codegen::LLVMTarget described(target);
   target::Machine machine;
@@ -52,7 +63,13 @@ target::Machine KnownMachine(const target::Target& target) {
   // those of SVE for scalable vectors alone, which no schedule makes.
   machine.masked_vectors = (described.HasFeature("avx512bw") && described.HasFeature("avx512vl")) ||
                            (described.triple().starts_with("riscv") && described.HasFeature("v"));
-  if (target->GetString("mcpu") == "native") SetCaches(&machine.l1_bytes, &machine.l2_bytes);
+  std::string cpu = target->GetString("mcpu");
+  if (cpu == "native") SetCaches(&machine.l1_bytes, &machine.l2_bytes);
+  for (const KnownCaches& known : kKnownCaches)
+    if (known.cpu == cpu) {
+      machine.l1_bytes = known.l1_kib << 10;
+      machine.l2_bytes = known.l2_kib << 10;
+    }
   return machine;
 }
 
