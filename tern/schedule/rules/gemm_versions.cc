@@ -235,8 +235,12 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
     if (!one && target.is_device) add_long(role, likely);
-    Expr is_long =
-        !target.is_device && most <= kMostDots ? AllOf(blocks, known, IsLongDot) : Expr();
+    // Two GEMMs are attention's, which has rules for all of it, whatever the number of keys is.
+    auto is_gemm = [](const BlockInfo& block) { return block.kind == BlockKind::kMatmul; };
+    bool is_alone = std::count_if(blocks.begin(), blocks.end(), is_gemm) == 1;
+    Expr is_long = !target.is_device && is_alone && most <= kMostDots
+                       ? AllOf(blocks, known, IsLongDot)
+                       : Expr();
     if (is_long) when = when && is_long;
     versions.push_back({when, target, one});
     TargetInfo& guess = versions.back().target;

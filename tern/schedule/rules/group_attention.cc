@@ -56,6 +56,8 @@ constexpr int64_t kRolesGroups = 2;
 // Barriers in shared memory, and what is lost to alignment.
 constexpr int64_t kBarrierBytes = 1024;
 constexpr int64_t kRegisters = 65536, kOtherRegisters = 32;  // of a multiprocessor; of a thread
+// Of scores, powers and sums: heads of 256 with 64 keys have 176.
+constexpr int64_t kMostRegisters = 176;
 constexpr int64_t kMostHead = 256, kLeastColumns = 16;
 constexpr int64_t kCopies = 4;  // lanes that have parts of a row
 
@@ -280,9 +282,10 @@ bool SetCost(const Gemm& scores, const Gemm& values, const TargetInfo& target,
   int64_t queries = plan->tile_m * (plan->roles > 0 ? 2 : 1),
           bytes = (queries * head + plan->stages * keys * (head + columns)) * scores.a.bytes() +
                   (plan->roles > 0 ? kBarrierBytes : 0);
-  // Scores, powers and sums are in registers, of which a thread has 255.
+  // Of 255 that a thread has.
   int64_t registers = keys / 2 + keys / 4 + columns / 2;
-  if (bytes > target.shared_bytes || registers > 168 || threads > target.max_threads) return false;
+  if (bytes > target.shared_bytes || registers > kMostRegisters || threads > target.max_threads)
+    return false;
   int64_t resident =
       std::min(kRegisters / (threads * (registers + kOtherRegisters)), target.shared_bytes / bytes);
   auto blocks = static_cast<double>(values.batch * CeilDiv(values.m, plan->tile_m)),

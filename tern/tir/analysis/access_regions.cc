@@ -73,8 +73,9 @@ class RegionFinder : public StmtVisitor {
     Expr resolved = symbolic_.Resolve(index);
     if (index.dtype().is_scalar()) {
       bounds = symbolic_.Bounds(index);
-      // One element, though its place may be no sum: i // n of a dynamic n.
-      if (!bounds.known() && !symbolic_.UsesInner(resolved) && arith::IsFixed(resolved))
+      // One element, though its place may be no sum: i // n of a dynamic n, also where i // n % 8
+      // is known to be 0 to 7.
+      if (!symbolic_.UsesInner(resolved) && arith::IsFixed(resolved))
         bounds.lo = bounds.hi = ToInt64(resolved);
       *exact = *exact && symbolic_.IsDense(resolved, vars);
     } else {
