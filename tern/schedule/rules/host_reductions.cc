@@ -223,11 +223,17 @@ void VectorizeParts(Schedule* schedule, const std::string& part, int64_t lanes) 
 }
 
 // All that a block stores to.
+std::vector<Buffer> ResultBuffersOf(const Schedule& schedule, const std::string& block) {
+  std::vector<Buffer> results;
+  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses)
+    if (access.store && std::none_of(results.begin(), results.end(),
+                                     [&](const Buffer& one) { return one.same(access.buffer); }))
+      results.push_back(access.buffer);
+  return results;
+}
 Names ResultsOf(const Schedule& schedule, const std::string& block) {
   Names results;
-  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses)
-    if (access.store && !Contains(results, access.buffer->name))
-      results.push_back(access.buffer->name);
+  for (const Buffer& buffer : ResultBuffersOf(schedule, block)) results.push_back(buffer->name);
   return results;
 }
 void MakeLocal(Schedule* schedule, const std::string& block) {
@@ -344,8 +350,14 @@ void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps,
                   {part, step});
   std::string rows =
       schedule->Rfactor(LoopOf(reduction.parts, part), FreshBlockName(*schedule, block + "_rows"));
-  for (const std::string& result : ResultsOf(*schedule, rows))
-    schedule->TransformLayout(result, IndexMap::Parse("(l, p) -> (p, l)"));
+  // Parts come first: (v, l, p) -> (p, v, l), of as many axes of one as there are.
+  for (const Buffer& result : ResultBuffersOf(*schedule, rows)) {
+    std::string others;
+    for (size_t d = 0; d + 1 < result->shape.size(); ++d)
+      others += (d > 0 ? ", d" : "d") + std::to_string(d);
+    schedule->TransformLayout(result->name,
+                              IndexMap::Parse("(" + others + ", p) -> (p, " + others + ")"));
+  }
   Lanes split = SplitLanes(schedule, rows, loops.parts, steps.lanes);
   Names order = {part, step}, vectors = {split.inner};
   if (!split.outer.empty()) vectors.insert(vectors.begin(), split.outer);
@@ -357,7 +369,7 @@ void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps,
     copies.insert(copies.begin(), schedule->CacheWrite(rows, result, StorageScope::kLocal));
   for (const std::string& copy : copies) {
     Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
-    std::string around = nest.loops[0]->var.name(), lane = nest.loops[1]->var.name();
+    std::string around = nest.loops[0]->var.name(), lane = nest.loops.back()->var.name();
     schedule->FuseSiblings(LoopOf(rows, part), LoopOf(copy, around));
     schedule->Vectorize(LoopOf(copy, lane));
     part = around;
