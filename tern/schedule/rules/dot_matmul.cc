@@ -115,7 +115,8 @@ bool IsTooMuchPadding(const Gemm& gemm, const P& plan, int64_t k, int64_t bytes,
        n = static_cast<double>(RoundUp(gemm.n, plan.tile_n)), steps = static_cast<double>(k),
        batch = static_cast<double>(gemm.batch);
   if (batch * m * n * steps <= kMostPadding * gemm.flops() / 2) return false;
-  auto lanes = static_cast<double>(target.vector_bytes / kAccumulatorBytes);
+  int64_t whole = target.vector_bytes / kAccumulatorBytes;
+  auto lanes = static_cast<double>(whole);
   double copies = batch * steps * static_cast<double>(bytes) *
                   ((copies_a ? m / kCopiedBytes : 0) + n / kPackedBytes),
          results = batch * m * n / lanes * kStoreCycles;
@@ -233,13 +234,13 @@ class DotMatmul {
   }
   void Place(const std::string& copy, const GemmOperand& operand) {
     const Names& batch = gemm_.loops.batch;
-    if (target_.threads != 1 && !batch.empty() && !gemm_.dynamic_batch &&
-        gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2 &&
-        !IsConstant(schedule_, copy) &&
-        Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(batch.back())); }))
-      inside_.push_back(copy);
-    else if (HasRowBlocks(operand) && !IsConstant(schedule_, copy) &&
-             Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(Name("ib"))); }))
+    auto moves_to = [&](const std::string& loop) {
+      return !IsConstant(schedule_, copy) &&
+             Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(loop)); });
+    };
+    bool of_batch = target_.threads != 1 && !batch.empty() && !gemm_.dynamic_batch &&
+                    gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2;
+    if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))))
       inside_.push_back(copy);
     else if (!IsApart(copy))
       schedule_.ComputeAt(copy, At(Name("jb")));
