@@ -52,7 +52,6 @@ class AsyncMemory {
   bool End(const AsyncAccess& access);
   // An access that is under way and that another one of these bytes must not meet, or null.
   const AsyncAccess* Find(const char* address, size_t bytes, bool is_write) const;
-  void Clear() { accesses_.clear(); }
 
  private:
   static constexpr size_t kMostBytes = 16;            // of an element
