@@ -7,16 +7,15 @@
 //     acc[4, lanes] = init                                            # rfactor
 //     for k_o { for v in 4 unrolled { for l in lanes vectorized { acc[v, l] op= X[row, k] } } }
 //     vector = acc[0] op acc[1] op acc[2] op acc[3];  S[row] = horizontal reduction of it
-//     for the tail of k { S[row] op= X[row, k] }                      # without masks:
-//     loop_partition
+//     for the tail of k { S[row] op= X[row, k] }       # where there are no masks: loop_partition
 //   }
 //
 // Four accumulators: an addition has about four cycles of latency. Where the target has masks, the
 // last vectors are masked, and short rows have as few vectors as they fill. Else the tail is single
 // elements, and there are two accumulators where the extent is dynamic, so that it is short.
-// Reduced axes that are neighbours in memory
-// are fused first. Of others the outer ones become rows, whose results are reduced last. Without
-// rows, a reduction of 2 * 16384 elements or more, or of any number, is done in parts:
+// Reduced axes that are neighbours in memory are fused first. Of others the outer ones become rows,
+// whose results are reduced last. Without rows, a reduction of 2 * 16384 elements or more, or of
+// any number, is done in parts:
 //
 //   for p in parts, parallel {
 //     acc[4, lanes] = init   for q in 16384 / 4 / lanes { acc op= X }   rows[p] = acc
