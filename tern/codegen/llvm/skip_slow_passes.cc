@@ -21,7 +21,8 @@ struct Size {
 
 // These compare all accesses of a loop, or all instructions of a block, with each other.
 constexpr Size kLarge = {.instructions = 20000, .accesses = 2000};
-constexpr llvm::StringLiteral kNotForLarge[] = {"LoopDistributePass", "SLPVectorizerPass"};
+constexpr llvm::StringLiteral kNotForLarge[] = {"LoopLoadEliminationPass", "LoopDistributePass",
+                                                "SLPVectorizerPass"};
 // Code in register tiles. LoopLoadElimination reuses what an iteration stored in the next one:
 // recurrences, whose loops are short. SLPVectorizer makes vectors of scalars. Both find nothing in
 // tiles, at a tenth of the time that all passes take.
