@@ -107,9 +107,9 @@ Expr IsLongDot(const BlockInfo& block) {
   return ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kLeastDotSteps));
 }
 
-// The variable that is M (or N), and nothing else, of all GEMMs where that is dynamic; null for
-// none. Other extents may be sums with it, as keys are of queries and those before, but not it.
-Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
+// The variable that is M (or N) of all GEMMs where that is dynamic; null for none. On devices it is
+// nothing else: other extents may be sums with it, as keys are of queries and those before.
+Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role, const TargetInfo& target) {
   Var found;
   for (const BlockInfo& block : blocks) {
     if (block.kind != BlockKind::kMatmul || !IsDynamic(block, role)) continue;
@@ -117,7 +117,7 @@ Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role) {
     if (!side.As<VarNode>() || (found.get() && found.get() != side.get())) return {};
     found = Var(side.As<VarNode>());
     for (const BlockAxis& axis : block.axes)
-      if (axis.role != role && axis.extent.get() == found.get()) return {};
+      if (target.is_device && axis.role != role && axis.extent.get() == found.get()) return {};
   }
   return found;
 }
@@ -230,8 +230,12 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     if (!when) continue;
     Var one;
     if (most == 1) {
-      one = SideOfAll(blocks, role);
+      one = SideOfAll(blocks, role, target);
       if (!one || !known.count(one.node())) continue;
+      bool is_made = std::any_of(versions.begin(), versions.end(), [&](const GemmVersion& other) {
+        return other.one.get() == one.get();
+      });
+      if (is_made) continue;
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
     if (!one && target.is_device) add_long(role, likely);

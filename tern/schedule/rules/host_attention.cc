@@ -255,10 +255,11 @@ class HostAttention {
 
   void Parallelize(const Levels& levels, int64_t work) {
     Names batch(levels.loops.begin(), levels.loops.end() - 1);
-    int64_t parts = 1;
+    int64_t parts = 1;  // a dynamic batch is taken as a long one
     const BlockNode* node = FindBlockNamed(schedule_, levels.block);
     for (const ForNode* loop : NestOf(schedule_.tree(), node).around)
-      if (Contains(batch, loop->var.name())) parts *= ir::AsConstInt(loop->extent).value_or(1);
+      if (Contains(batch, loop->var.name()))
+        parts *= ir::AsConstInt(loop->extent).value_or(kBatchParts);
     bool by_rows = parts < kBatchParts && !batch.empty();
     ParallelizeOuter(&schedule_, levels.block, work, target_, by_rows ? batch.back() : "");
   }
