@@ -102,8 +102,8 @@ class Scanner : public StmtVisitor {
       if (iters[i].var.node() == node) uses.blocks[current_].other[i] = true;
   }
 
-  void Note(const Buffer& buffer, const std::vector<Expr>& indices) {
-    TensorUse use{current_, {}, {}, {}};
+  void Note(const Buffer& buffer, const std::vector<Expr>& indices, bool stores) {
+    TensorUse use{current_, {}, {}, {}, stores};
     for (const Expr& index : indices) {
       const auto* divided = quotients_ ? index.As<ir::FloorDivNode>() : nullptr;
       int64_t by = divided ? ir::AsConstInt(divided->b).value_or(0) : 1;
@@ -115,11 +115,11 @@ class Scanner : public StmtVisitor {
     Of(buffer).uses.push_back(std::move(use));
   }
   void VisitNode(const ir::BufferLoadNode* node) override {
-    Note(node->buffer, node->indices);
+    Note(node->buffer, node->indices, false);
     if (node->predicate) Visit(node->predicate);
   }
   void VisitNode(const BufferStoreNode* node) override {
-    Note(node->buffer, node->indices);
+    Note(node->buffer, node->indices, true);
     if (node->predicate) Visit(node->predicate);
     Visit(node->value);
   }

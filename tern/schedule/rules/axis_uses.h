@@ -24,6 +24,7 @@ struct TensorUse {
   std::vector<int> axes;          // of every dimension, the axis of the block that is its index
   std::vector<bool> zero;         // the index is 0
   std::vector<int64_t> quotient;  // the index is the axis, divided by so much
+  bool stores = false;
 };
 
 struct UsedTensor {

@@ -48,10 +48,17 @@ struct Scan {
   std::map<const BufferNode*, Tensor> tensors;
 };
 
+// Which axes may be fused.
+enum class Uses {
+  kIndices,    // those that are indices of neighbouring dimensions alone
+  kRemainders  // rows of two GEMMs, as attention's: what else uses them uses remainders of the
+               // fused
+};
+
 class Fuser {
  public:
-  Fuser(const PrimFunc& function, const TargetInfo& target)
-      : function_(function), target_(target), scan_(function) {
+  Fuser(const PrimFunc& function, const TargetInfo& target, Uses uses)
+      : function_(function), target_(target), uses_(uses), scan_(function) {
     known_ = CallersVars(function);
     for (Nested& nested : scan_.blocks) nested.fused.assign(nested.loops.size(), false);
     for (auto& [buffer, tensor] : scan_.tensors) {
@@ -89,10 +96,24 @@ class Fuser {
     return known;
   }
 
+  // Whether vectors of a block may be along an axis, as all its tensors that have it are contiguous
+  // so: vectors of remainders are slow.
+  bool IsContiguous(const Nested& nested, int axis) const {
+    for (const auto& [buffer, tensor] : scan_.tensors)
+      for (const TensorUse& use : tensor.uses) {
+        if (use.block == kNoAxis || &scan_.blocks[use.block] != &nested) continue;
+        bool has = std::count(use.axes.begin(), use.axes.end(), axis) > 0;
+        if (has && use.axes.back() != axis) return false;
+      }
+    return true;
+  }
+
   // As far as the block itself is concerned.
   bool MayFuse(const Nested& nested, size_t l) const {
     if (nested.axes[l] == kNoAxis || nested.axes[l + 1] == kNoAxis) return false;
-    if (nested.other[nested.axes[l]] || nested.other[nested.axes[l + 1]]) return false;
+    for (int axis : {nested.axes[l], nested.axes[l + 1]})
+      if (nested.other[axis] && (uses_ == Uses::kIndices || IsContiguous(nested, axis)))
+        return false;
     const BlockIter &outer = IterOf(nested, l), &inner = IterOf(nested, l + 1);
     // Indices of 64 bits hold what any tensor has of elements.
     return outer.kind == inner.kind &&
@@ -113,12 +134,21 @@ class Fuser {
            SameExtent(IterOf(nested, loop + 1).extent, shape[d + 1]);
   }
 
+  // Whether a block that is no GEMM reads something at the inner of two loops alone, as a mask that
+  // all heads share is read at the queries.
+  bool ReadsAtInner(const TensorUse& use, const Nested& nested, size_t loop) const {
+    auto has = [&](int axis) { return std::count(use.axes.begin(), use.axes.end(), axis) > 0; };
+    return !use.stores && !has(nested.axes[loop]) && has(nested.axes[loop + 1]) &&
+           DescribeBlock(nested.block).kind != BlockKind::kMatmul;
+  }
+
   // Whether two fused loops are neighbours in every use of them.
   bool IsFusedLoop(int block, size_t loop) const {
     const Nested& nested = scan_.blocks[block];
     for (const auto& [buffer, tensor] : scan_.tensors)
       for (const TensorUse& use : tensor.uses) {
         if (use.block != block) continue;
+        if (uses_ == Uses::kRemainders && ReadsAtInner(use, nested, loop)) continue;
         for (size_t d = 0; d < use.axes.size(); ++d) {
           if (use.axes[d] == nested.axes[loop] &&
               !(tensor.fused[d] && use.axes[d + 1] == nested.axes[loop + 1]))
@@ -157,6 +187,7 @@ class Fuser {
   // Rules take static axes as they are, but for several of one role of a GEMM, and for contiguous
   // ones that are no whole vectors of a host.
   bool IsWanted(const Nested& nested, size_t l) const {
+    if (uses_ == Uses::kRemainders) return AreRows(nested, l) && CountRows() > 1;
     if (!ir::AsConstInt(IterOf(nested, l).extent) || !ir::AsConstInt(IterOf(nested, l + 1).extent))
       return true;
     BlockInfo info = DescribeBlock(nested.block);
@@ -165,6 +196,31 @@ class Fuser {
     AxisRole role = info.axes[nested.axes[l]].role;
     return role == info.axes[nested.axes[l + 1]].role &&
            (role == AxisRole::kM || role == AxisRole::kN || role == AxisRole::kK);
+  }
+
+  // Whether both axes are rows of a GEMM: of one of its operands, and not of the other.
+  bool AreRows(const Nested& nested, size_t l) const {
+    BlockInfo info = DescribeBlock(nested.block);
+    if (info.kind != BlockKind::kMatmul) return false;
+    int with = 0, without = 0;
+    for (const BlockAccess& read : info.accesses) {
+      if (read.store || read.buffer.same(info.accesses[0].buffer)) continue;
+      auto has = [&](size_t loop) {
+        return std::count(read.axes.begin(), read.axes.end(), size_t(nested.axes[loop])) > 0;
+      };
+      with += has(l) && has(l + 1);
+      without += !has(l) && !has(l + 1);
+    }
+    return with == 1 && without == 1;
+  }
+
+  // How many GEMMs have two axes of rows that may be fused.
+  int CountRows() const {
+    int count = 0;
+    for (const Nested& nested : scan_.blocks)
+      for (size_t l = 0; l < nested.fused.size(); ++l)
+        count += nested.fused[l] && AreRows(nested, l);
+    return count;
   }
 
   // Whether elements are contiguous along an axis, and fill no whole number of vectors.
@@ -240,6 +296,7 @@ class Fuser {
 
   const PrimFunc& function_;
   const TargetInfo& target_;
+  const Uses uses_;
   Scan scan_;
   std::set<const VarNode*> known_;
   FusedAxes made_;
@@ -328,6 +385,7 @@ class Fuser::Rewrite : public StmtMutator {
       BlockIter& fused = iters[nested.axes[first]];
       fused = {extent, loop, Var(axis_name, DataType::Int(64)), fused.kind};
       axes_[nested.block->iters[nested.axes[first]].var.node()] = fused.var;
+      AddRemainders(nested, first, l + 1, fused.var);
       std::string& blocks = fuser_.told_["axes " + axes + " are one axis, " + axis_name];
       blocks += (blocks.empty() ? "" : ", ") + nested.block->name;
     }
@@ -336,6 +394,21 @@ class Fuser::Rewrite : public StmtMutator {
     for (size_t i = 0; i < iters.size(); ++i)
       if (!gone.count(static_cast<int>(i))) left.push_back(iters[i]);
     blocks_[nested.block] = std::move(left);
+  }
+
+  // What the axes of loops are of the one that they are fused to.
+  void AddRemainders(const Nested& nested, size_t first, size_t end, const Var& fused) {
+    Expr whole = fused;
+    for (size_t l = end; l-- > first;) {
+      const BlockIter& iter = fuser_.IterOf(nested, l);
+      remainders_[iter.var.node()] =
+          l == first ? whole : ir::FloorModNode::Make(whole, iter.extent);
+      whole = ir::FloorDivNode::Make(whole, iter.extent);
+    }
+  }
+  Expr MutateNode(const VarNode* node, const Expr& self) override {
+    auto it = remainders_.find(node);
+    return it == remainders_.end() ? self : it->second;
   }
 
   std::vector<Expr> Indices(const Buffer& buffer, const std::vector<Expr>& indices) {
@@ -384,6 +457,7 @@ class Fuser::Rewrite : public StmtMutator {
   Fuser& fuser_;
   std::unordered_map<const ForNode*, std::pair<Var, Expr>> loops_;  // null: it is in one before
   std::unordered_map<const VarNode*, Var> axes_;
+  std::unordered_map<const VarNode*, Expr> remainders_;
   std::unordered_map<const BlockNode*, std::vector<BlockIter>> blocks_;
 };
 
@@ -413,9 +487,11 @@ FusedAxes Fuser::Run() {
 }  // namespace
 
 std::optional<FusedAxes> FuseAxes(const PrimFunc& function, const TargetInfo& target) {
-  Fuser fuser(function, target);
-  if (!fuser.any()) return {};
-  return fuser.Run();
+  for (Uses uses : {Uses::kIndices, Uses::kRemainders}) {
+    if (uses == Uses::kRemainders && !target.is_host_with_vectors()) break;
+    if (Fuser fuser(function, target, uses); fuser.any()) return fuser.Run();
+  }
+  return {};
 }
 
 }  // namespace tern::schedule

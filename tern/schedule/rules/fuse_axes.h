@@ -30,6 +30,9 @@ namespace tern::schedule {
 // or both are M, N or K of a GEMM, or the inner one is contiguous and no whole number of a host's
 // vectors ([128, 32, 3] of gelu is [12288]). Dimensions of extent 1 of GEMM operands are dropped.
 // Constant tensors keep their shapes.
+//
+// On hosts, rows of a GEMM become one axis though they are more than indices, as those of attention
+// under a causal mask are, whose heads share keys: vj <= vi is vj <= vm_vi % n.
 struct FusedAxes : FunctionView {
   std::vector<std::string> notes;  // "axes vk, vl are one axis, vk_vl (b, last)"
 };
