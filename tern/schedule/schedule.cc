@@ -54,6 +54,7 @@ void CheckPipelines(const PrimFunc& function) {
   try {
     PipelineLoops(function);
   } catch (const Error& error) {
+    if (error.kind() == "InternalError") throw;
     Refuse("a loop is pipelined, and could not be any more: " + error.message());
   }
 }
