@@ -120,7 +120,7 @@ WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
       Refuse(name + " is of " + std::to_string(*size) + ", for which tiles may be of up to " +
              std::to_string(kMostPoints + 1 - *size));
     window.size = *size;
-    window.filter = MakeMinimalFilter(m, *size);
+    window.filter = MakeWinogradTransforms(m, *size);
     window.tiles = arith::Analyzer().Simplify(
         ir::FloorDiv(arith::AsInt64(window.position->extent) + Expr(m - 1), Expr(m)));
   }

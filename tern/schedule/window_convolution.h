@@ -16,10 +16,10 @@ namespace tern::schedule {
 // the input.
 struct Window {
   const tir::BlockIter *position = nullptr, *inside = nullptr;
-  int64_t size = 0;      // taps
-  MinimalFilter filter;  // F(m, size)
-  tir::Expr tiles;       // of m output pixels
-  tir::Var at{"at"};     // pixel + tap
+  int64_t size = 0;           // taps
+  WinogradTransforms filter;  // F(m, size)
+  tir::Expr tiles;            // of m output pixels
+  tir::Var at{"at"};          // pixel + tap
 };
 
 struct WindowConvolution {
