@@ -297,9 +297,9 @@ PrimFunc ApplySchedule(const PrimFunc& function) {
     return ScheduleOf(function).function();
   auto other = ffi::Make<PrimFuncNode>(*function);
   other->attrs.erase(attr::kScheduleFor);
-  other->attrs[attr::kSchedule] =
-      MakeScheduleSteps({chosen->steps.begin() + 1, chosen->steps.end()});
-  CanonicalAxes axes = CanonicalizeAxes(PrimFunc(other));
+  ScheduleSteps rest = MakeScheduleSteps({chosen->steps.begin() + 1, chosen->steps.end()});
+  other->attrs[attr::kSchedule] = rest;
+  CanonicalAxes axes = CanonicalizeAxes(WithNamedLoops(PrimFunc(other), *rest));
   auto scheduled = ffi::Make<PrimFuncNode>(*ScheduleOf(axes.function).function());
   scheduled->params = function->params;
   scheduled->body = axes.Around(scheduled->body);
