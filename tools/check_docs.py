@@ -42,10 +42,18 @@ def first_column(text):
 
 def listed(tern):
     """What the tool has, and where a page says so: (page, what, the tool's, the page's)."""
-    rules = first_words(run(tern, "opt", "--list-rules").stdout) | {"fuse_axes", "inline_producers", "polyphase", "split_borders", "split_groups", "split_updates"}
+    rules = first_words(run(tern, "opt", "--list-rules").stdout)
     host = section("docs/schedule_rules.md", "## Host rules", "### `packed_matmul`")
     device = section("docs/schedule_rules.md", "## Device rules", "### GEMM on devices")
     yield "docs/schedule_rules.md", "rule", rules, first_column(host) | first_column(device)
+
+    # What is done before the rules: by canonicalize_axes, or as steps that are told under a name.
+    sources = ROOT / "tern/schedule/rules"
+    axes = re.findall(r'rules/(\w+)\.h"', (sources / "canonical_axes.cc").read_text())
+    told = [name for file in sources.glob("*.cc") for name in re.findall(r'TryBefore\([^;]*?"(\w+)"', file.read_text())]
+    before = section("docs/schedule_rules.md", "## Before the rules", "### Plain loops")
+    yield ("docs/schedule_rules.md", "rewrite before the rules", {*axes, *told, "plain_loops"} - {"canonical_axes"},
+           first_column(before))
 
     # An unknown step is answered with the names of all.
     wrong = ROOT / "test/error/Inputs/unknown_step.tir"

@@ -435,7 +435,8 @@ bool IsClosed(const tir::PrimFunc& function) {
   try {
     tir::Verify(ir::IRModule::Make({function}));
     return true;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == "InternalError") throw;
     return false;
   }
 }

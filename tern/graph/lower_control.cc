@@ -72,7 +72,8 @@ void BodyWriter::SetInt(uint32_t index, IntExpr value) {
 BodyWriter::IntExpr BodyWriter::ScalarOf(const Value& value) {
   if (value->content && IsKnownIn(state_.dims, (*value->content)[0])) try {
       return ToVm((*value->content)[0]);
-    } catch (const Error&) {  // floats in it: the tensor has the result
+    } catch (const Error& error) {  // floats in it: the tensor has the result
+      if (error.kind() == "InternalError") throw;
     }
   uint32_t index = main_.AddInt();
   uint32_t tensor = TensorOf(value, value->type.shape);

@@ -90,10 +90,10 @@ Rational operator/(Rational a, Rational b) {
   return Rational::Make(a.numerator * b.denominator, a.denominator * b.numerator);
 }
 
-MinimalFilter MakeMinimalFilter(int64_t m, int64_t r) {
+WinogradTransforms MakeWinogradTransforms(int64_t m, int64_t r) {
   int64_t n = m + r - 1;
   std::vector<Rational> points = FinitePoints(n - 1);
-  MinimalFilter filter;
+  WinogradTransforms filter;
   filter.result.resize(m);
   for (size_t j = 0; j < points.size(); ++j) {
     Polynomial others = {{1, 1}};

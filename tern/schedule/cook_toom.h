@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Winograd's minimal filters F(m, r): m results of a window of r numbers, which moves by one, by
-// m + r - 1 products.
+// Winograd's F(m, r): m outputs of a filter of r taps, at stride 1, by m + r - 1 multiplications.
 #ifndef TERN_SCHEDULE_COOK_TOOM_H_
 #define TERN_SCHEDULE_COOK_TOOM_H_
 
@@ -28,24 +27,24 @@ Rational operator/(Rational a, Rational b);
 
 using Matrix = std::vector<std::vector<Rational>>;  // rows
 
-// y = result ((weights w) . (image x)), where . multiplies number by number.
-struct MinimalFilter {
-  Matrix image;    // m + r - 1 rows of as many
-  Matrix weights;  // m + r - 1 rows of r
-  Matrix result;   // m rows of m + r - 1
+// y = At ((G w) * (Bt x)), where * multiplies element by element.
+struct WinogradTransforms {
+  Matrix image;    // Bt, of the input: m + r - 1 rows of as many
+  Matrix weights;  // G: m + r - 1 rows of r
+  Matrix result;   // At: m rows of m + r - 1
 };
 
-// There are points for so many products.
+// There are points for so many multiplications.
 inline constexpr int64_t kMostPoints = 8;
 // By Cook and Toom: polynomials are multiplied by way of their values at points, of which the last
 // is infinity. The finite ones are chosen for small errors: those of F(4, 3) are half of what they
 // are with 2 and -2.
-MinimalFilter MakeMinimalFilter(int64_t m, int64_t r);
+WinogradTransforms MakeWinogradTransforms(int64_t m, int64_t r);
 
-// The sum of `terms` with the numbers of a row as factors. Those with one factor are added first,
-// so that rows share such sums; zeros and products with one are not there.
+// The sum of `terms`, each times its coefficient in a row. Terms of the same coefficient are added
+// first, so that rows share such sums; terms times 0 and multiplications by 1 are left out.
 ir::Expr WeightedSum(const std::vector<Rational>& row, const std::vector<ir::Expr>& terms);
-// How many additions and products that is, of the rows of a matrix.
+// How many additions and multiplications that is, of the rows of a matrix.
 int64_t CountOperations(const Matrix& matrix);
 
 }  // namespace tern::schedule

@@ -19,7 +19,7 @@ Rational Dot(const std::vector<Rational>& row, const std::vector<Rational>& vect
 TEST(CookToom, ComputesTheFilter) {
   for (int64_t r = 2; r < kMostPoints; ++r)
     for (int64_t m = 2; m + r - 1 <= kMostPoints; ++m) {
-      MinimalFilter filter = MakeMinimalFilter(m, r);
+      WinogradTransforms filter = MakeWinogradTransforms(m, r);
       std::vector<Rational> image, weights;
       for (int64_t i = 0; i < m + r - 1; ++i) image.push_back(Rational::Make(3 * i * i - 7, 2));
       for (int64_t i = 0; i < r; ++i) weights.push_back(Rational::Make(5 - 2 * i, 3));

@@ -16,7 +16,7 @@ namespace {
 
 int64_t RoundUp(int64_t number, int64_t factor) { return (number + factor - 1) / factor * factor; }
 
-// A dimension of the image: position * stride + inside * step + a constant.
+// A dimension of the input: pixel * stride + tap * step + a constant.
 struct WindowDim {
   const BlockIter* position = nullptr;
   const BlockIter* inside = nullptr;  // null: windows of one element
@@ -25,17 +25,17 @@ struct WindowDim {
   int64_t first = 0;   // the least index
   int64_t reach = 0;   // of a window, beyond its first element
   int64_t offset = 0;  // with it, inside * step is no less than 0
-  int64_t pitch = 1;   // from one element to the next in the flat image
+  int64_t pitch = 1;   // from one element to the next in the flat input
 
-  // Elements whose indices differ by the stride are neighbours in the flat image; between these are
-  // so many others, which lie elsewhere.
+  // Polyphase split: elements whose indices differ by the stride are neighbours in the flat input.
+  // So many phases are read.
   int64_t phases() const { return std::min(stride, reach + 1); }
   int64_t length() const { return positions + reach / stride; }
-  // The place in a window, from 0.
+  // The tap's offset in a window, from 0.
   Expr place() const { return inside ? inside->var * Expr(step) + Expr(offset) : Expr(int64_t{0}); }
 };
 
-// Nothing where an index is none of windows, or of sizes that are not known.
+// Nothing where an index is no window, or has dynamic sizes.
 std::optional<WindowDim> DimOf(const BlockNode* block, const Expr& index) {
   auto sum = arith::LinearSum::Of(index);
   if (!sum) return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the steps of a schedule share: finding the place of a statement, putting others there, and
-// what may be moved past what.
+// What the steps of a schedule share: the path to a statement, replacing it, and the dependences
+// that statements may not be moved across.
 #ifndef TERN_SCHEDULE_NEST_H_
 #define TERN_SCHEDULE_NEST_H_
 
@@ -32,7 +32,7 @@ int64_t LargestOf(DataType dtype);
 // Refuses where a static extent, rounded up to a multiple, is beyond its type.
 void CheckRoundsUp(const tir::Expr& extent, int64_t multiple);
 
-// ---- Places
+// ---- Paths and nests
 
 // From the root to a statement, both included; empty where it is not there.
 Path PathTo(const tir::Stmt& root, const tir::StmtNode* stmt);
@@ -54,11 +54,11 @@ Nest NestOf(const StmtTree& tree, const tir::BlockNode* block);
 // A statement as a reference.
 tir::Stmt AsStmt(const tir::StmtNode* node);
 
-// Several statements in the place of one, and memory for what they hand on, around the whole row
-// that it stands in, so that statements behind them may read it too.
+// Several statements in the place of one. `buffers` are allocated around all sibling statements,
+// so that those behind may read them too.
 tir::Stmt ReplaceByRow(const StmtTree& tree, const tir::StmtNode* old, std::vector<tir::Stmt> row,
                        const std::vector<tir::Buffer>& buffers);
-// A statement before another one, inside of its allocations, so that all of a row is seen as one.
+// A statement before another one, inside of its allocations: all of them are siblings then.
 tir::Stmt Before(const tir::Stmt& stmt, const tir::Stmt& body);
 // The loops around another body, outermost first.
 tir::Stmt WrapLoops(const std::vector<const tir::ForNode*>& loops, tir::Stmt body);
@@ -89,9 +89,9 @@ bool UsesAnyOf(const tir::Expr& expr, const std::vector<const tir::ForNode*>& lo
 // What a block does where that is one step of a reduction, of a value that does not depend on the
 // result. The value is without the block's definitions.
 std::optional<tir::ReductionUpdate> PlainUpdate(const tir::BlockNode* block);
-// A block that says nothing of what it touches.
+// A copy of a block without its read and write regions.
 ffi::Ref<tir::BlockNode> CopyBlock(const tir::BlockNode* block);
-// Blocks as what they do to memory, all of their instances running.
+// Blocks replaced by their bodies, as if all instances ran: for analyses of memory.
 tir::Stmt OpenBlocks(const tir::Stmt& stmt, bool with_init = true);
 // Runs `body` where `condition` holds: as the predicate of the block in its loops, or with an if.
 tir::Stmt Guarded(const tir::Stmt& body, const tir::Expr& condition);
@@ -117,8 +117,7 @@ std::vector<Access> AccessesOf(const tir::Stmt& stmt);
 std::vector<Access> AccessesOf(const tir::Stmt& stmt, const tir::Buffer& buffer);
 bool Touches(const tir::Stmt& stmt, const tir::Buffer& buffer);
 
-// Loads and stores in other words; null: as it is. Blocks that change say nothing of what they
-// touch.
+// Replaces loads and stores; null: as it is. Blocks that change lose their read and write regions.
 struct AccessRewrite {
   std::function<tir::Expr(const tir::Buffer&, const std::vector<tir::Expr>&)> load;
   std::function<tir::Stmt(const tir::Buffer&, const std::vector<tir::Expr>&, const tir::Expr&)>
@@ -142,13 +141,13 @@ tir::Stmt ShrinkShared(const tir::AllocateNode* allocation, const std::vector<ti
 
 // ---- Order
 
-// The statements from one to another, which comes later: children first..last of a row that holds
-// both.
+// The statements from one to another, which comes later: siblings first..last of the sequence that
+// holds both.
 struct Between {
   const tir::SeqNode* row = nullptr;
   size_t first = 0, last = 0;
-  Path outside;     // from the root to the row, both included
-  Path to_a, to_b;  // from the row's child to each, both included
+  Path outside;     // from the root to the sequence, both included
+  Path to_a, to_b;  // from the sibling to each, both included
 };
 // Refuses where a is not before b.
 Between FindBetween(const StmtTree& tree, const tir::StmtNode* a, const std::string& a_name,
@@ -160,13 +159,13 @@ void CheckMayMove(const tir::PrimFunc& function, const Between& between, const t
                   const std::vector<tir::Buffer>& known);
 // The same where `moved`, the first of the two, comes to stand right before the other one.
 void CheckMayComeTo(const tir::PrimFunc& function, const Between& between, const tir::Stmt& moved);
-// Refuses where `moved` uses something that is defined on the way from the row to it.
+// Refuses where `moved` uses something that is defined between the sequence and it.
 void CheckVisible(const Path& way, const tir::Stmt& moved, const std::string& name);
-// Refuses where a buffer carries values from one run of the row to the next, or beyond.
+// Refuses where a buffer carries values from one run of the sequence to the next, or beyond.
 void CheckNothingCarried(const tir::PrimFunc& function, const StmtTree& tree,
                          const Between& between, const tir::Buffer& buffer);
 
-// ---- Fusing loops that stand one behind the other (fuse_siblings.cc)
+// ---- Fusing sibling loops (fuse_siblings.cc)
 
 // Refuses a loop that is parallel, bound, or has annotations.
 void CheckIsPlain(const tir::ForNode* loop);

@@ -15,8 +15,8 @@ namespace tern::schedule {
 bool UsesAxis(const tir::Expr& expr, const tir::BlockIter& iter);
 // The name of an axis, without the letter that blocks put before.
 std::string AxisName(const tir::BlockIter& iter);
-// What a factor of a product is without its conversions.
-tir::Expr Bare(const tir::Expr& factor);
+// An operand of a multiplication without its casts.
+tir::Expr Bare(const tir::Expr& operand);
 // Every occurrence of a part (the same node) in an expression becomes another.
 tir::Expr ReplacePart(const tir::Expr& expr, const tir::Expr& part, const tir::Expr& by);
 

@@ -64,7 +64,7 @@ std::optional<PhaseDim> DimOf(const BlockNode* block, const Expr& condition) {
 // A number that is 0.
 bool IsZeroValue(const Expr& value) { return IsZero(value) || ir::IsConst(value, 0); }
 
-// A transposed convolution. The image, which is read by a part of the products, is one of
+// A transposed convolution. The input, which is read by a part of the taps, is one of
 // PhaseDim::at.
 struct Phases {
   Expr part, image, weights;

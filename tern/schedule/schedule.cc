@@ -54,6 +54,7 @@ void CheckPipelines(const PrimFunc& function) {
   try {
     PipelineLoops(function);
   } catch (const Error& error) {
+    if (error.kind() == "InternalError") throw;
     Refuse("a loop is pipelined, and could not be any more: " + error.message());
   }
 }
@@ -296,9 +297,9 @@ PrimFunc ApplySchedule(const PrimFunc& function) {
     return ScheduleOf(function).function();
   auto other = ffi::Make<PrimFuncNode>(*function);
   other->attrs.erase(attr::kScheduleFor);
-  other->attrs[attr::kSchedule] =
-      MakeScheduleSteps({chosen->steps.begin() + 1, chosen->steps.end()});
-  CanonicalAxes axes = CanonicalizeAxes(PrimFunc(other));
+  ScheduleSteps rest = MakeScheduleSteps({chosen->steps.begin() + 1, chosen->steps.end()});
+  other->attrs[attr::kSchedule] = rest;
+  CanonicalAxes axes = CanonicalizeAxes(WithNamedLoops(PrimFunc(other), *rest));
   auto scheduled = ffi::Make<PrimFuncNode>(*ScheduleOf(axes.function).function());
   scheduled->params = function->params;
   scheduled->body = axes.Around(scheduled->body);

@@ -83,7 +83,7 @@ class Schedule {
               TailStrategy tail = TailStrategy::kLoop);
   // Loops, each the whole body of the one before, become one.
   std::string Fuse(const Names& loops, std::string name = "");
-  // Loops of one nest change places, so that they stand in the order given. Others stay where they
+  // Interchanges loops of one nest, so that they stand in the order given. Others stay where they
   // are.
   void Reorder(const Names& loops);
   // The first `at` iterations of a loop, which is as the factors of Split are, and the rest become
@@ -159,49 +159,47 @@ class Schedule {
   // A reduction that keeps the first, or the last, of equal values and its index compares indices
   // too, so that its steps may run in any order: of equal values that of the lowest, or highest.
   void BreakTies(const std::string& block);
-  // Loops that stand one behind the other, each with one block, become one, the last: reductions
-  // and what is computed of their results, where later reductions sum up exp((x - m) * c), or a
-  // product of that, and m is the largest x, the result of the first. The sums are corrected as m
-  // changes. New blocks are called as the old ones are, with _init, _before, _now, _change, _scale
-  // or _divide behind.
+  // Online softmax: sibling loops, each with one block, become one, the last. The first reduction
+  // is m = max(x); later ones sum up exp((x - m) * c), or that times something; blocks between them
+  // are elementwise. Whenever m grows, the sums so far are rescaled. New blocks are named after the
+  // old ones, with _init, _before, _now, _change, _scale or _divide behind.
   void Roll(const std::string& first, const std::string& last);
   // A reduction that updates several buffers, each from its own old value, becomes one for each, in
   // loops of their own. Returns the names of all but the first: those given, or block_1, block_2.
   Names SplitUpdates(const std::string& block, Names names = {});
-  // The axes of a sum of products are extended to multiples of the factors, with zeros; inputs are
-  // copied before, results afterwards.
+  // Zero-pads the axes of a sum of products to multiples of the factors: operands are copied
+  // before, the result afterwards.
   void PadEinsum(const std::string& block, const std::vector<int64_t>& factors);
-  // The axes of another block, one store or a reduction, are extended in the same way, and so is
-  // the buffer that it computes: what is beyond is 0, and beyond a reduced axis adds nothing.
+  // Pads the axes of another block, one store or a reduction, and the buffer that it computes:
+  // elements beyond are 0, and steps beyond a reduced axis change nothing.
   void PadBlock(const std::string& block, const std::vector<int64_t>& factors);
 
-  // A convolution, or another sum of products whose axes are not all indices, becomes a product of
-  // matrices: the windows, one in a row, times the weights. Returns the names of the blocks and
-  // buffers of the left factor, of the right one and of the result, which is copied to where it
-  // belongs: those given, or block_a, block_b, block_c. The axes of the batch stay of their own,
-  // before the others, and so does one of a dynamic extent where rows or columns have static ones
-  // beside it.
+  // A convolution, or another sum of products whose operands are not indexed by plain axes, becomes
+  // a GEMM: each row of A is the window of an output pixel, B are the weights. Returns the names of
+  // the blocks and buffers of A, B and C, which is copied to the result: those given, or block_a,
+  // block_b, block_c. The axes of `batch` stay axes of their own, before the others, and so does a
+  // dynamic one where M or N has static ones beside it.
   Names Im2col(const std::string& block, const Names& batch = {}, Names names = {});
-  // A convolution whose windows move by one is computed in tiles of m results along each window, by
-  // Winograd's minimal filters: fewer products, other roundings. The number of tiles is extended to
-  // a multiple. Returns the names of buffers and blocks: the image by channels with its border, its
-  // transformed tiles, the transformed weights, the sums of products, the tiles of the result;
-  // those given, or block_input, block_a, block_b, block_gemm, block_output.
+  // A stride-1 convolution by Winograd's F(m, r), in tiles of m output pixels along each dimension
+  // of the window: fewer multiplications, other rounding. The number of tiles is padded to a
+  // multiple. Returns the names of buffers and blocks: the padded input with channels last, its
+  // transformed tiles, the transformed weights, the GEMMs, the tiles of the output: those given, or
+  // block_input, block_a, block_b, block_gemm, block_output.
   Names Winograd(const std::string& block, int64_t m, int64_t multiple = 1, Names names = {});
-  // A reduction over windows of known sizes reads a copy of the image with its border, in which the
-  // last dimensions are one: a window is at the next place for the next position. All places are
-  // computed, those between the rows too, and as many more as make a multiple. Returns the names of
-  // the copy and of the result, which is copied to where it belongs: those given, or block_input,
+  // A static convolution or pooling reads a padded copy of its input whose spatial dimensions are
+  // one: the window of the next output pixel starts at the next element. Pixels between rows are
+  // computed too, and as many more as make a multiple. Returns the names of the copy and of the
+  // output with these pixels, which is copied to the result: those given, or block_input,
   // block_output.
   Names FlattenSpatial(const std::string& block, int64_t multiple, Names names = {});
-  // A transposed convolution, of whose products only those count where a position less a tap is a
-  // multiple of the stride, becomes one at stride 1 with a filter for each phase of the positions.
-  // Returns the names of buffers and blocks: the weights by phases, and the result by phases, which
-  // is interleaved: those given, or block_weights, block_phases.
+  // A transposed convolution, whose input is dilated by the stride, becomes one at stride 1, with a
+  // filter for each phase of the output pixels (their index modulo the stride), and depth to space.
+  // Returns the names of buffers and blocks: the weights by phase, and the output by phase, which
+  // is then interleaved: those given, or block_weights, block_phases.
   Names Polyphase(const std::string& block, Names names = {});
-  // A block that reads one element or another by the side of a border that its place is on, as
-  // concatenation and padding do, becomes two, each of one side, in loops of their own. Returns the
-  // name of the second: that given, or block_1.
+  // A block whose `select` reads one element below an index and another one from there on, as
+  // concatenation and padding do, becomes two, one for each side, in loops of their own. Returns
+  // the name of the second: that given, or block_1.
   std::string SplitCases(const std::string& block, std::string second = "");
 
   // ---- Updates that collide (atomic_updates.cc)
@@ -226,7 +224,7 @@ class Schedule {
   Names SplitScan(const std::string& block, const std::string& loop, int64_t factor,
                   Names names = {});
   // The same in memory of a scope that threads share: values are copied there, scanned, and results
-  // copied to their places. The carry into a part is computed from all totals before it. Returns
+  // copied out. The carry into a part is computed from all totals before it. Returns
   // the names of the blocks: the values, also those of a buffer, totals, carries, and the scans of
   // the parts: those given, or block_values, block_totals, block_carries, block_parts.
   Names SplitScan(const std::string& block, const std::string& loop, int64_t factor,

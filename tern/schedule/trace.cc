@@ -359,6 +359,7 @@ void Schedule::Apply(const std::string& text) {
   try {
     step = Step::Parse(text);
   } catch (const Error& error) {
+    if (error.kind() == "InternalError") throw;
     TERN_THROW(ScheduleError) << text << ": " << error.message();
   }
   Apply(step);

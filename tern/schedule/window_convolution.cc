@@ -16,17 +16,17 @@ bool IsZero(const Expr& value) {
 
 namespace {
 
-// A factor in which a position and a place in a window occur as their sum alone, with the sum in
-// their place; null where that is not so.
-Expr OfSum(const Expr& factor, const BlockIter& position, const BlockIter& inside, const Var& at) {
-  if (!UsesAxis(factor, position) || !UsesAxis(factor, inside)) return {};
+// An operand that uses a pixel and a tap as their sum alone, with `at` for the sum; null where that
+// is not so.
+Expr OfSum(const Expr& operand, const BlockIter& position, const BlockIter& inside, const Var& at) {
+  if (!UsesAxis(operand, position) || !UsesAxis(operand, inside)) return {};
   Expr moved =
-      arith::Analyzer().Simplify(ir::Substitute(factor, {{position.var.node(), at - inside.var}}));
+      arith::Analyzer().Simplify(ir::Substitute(operand, {{position.var.node(), at - inside.var}}));
   return UsesAxis(moved, inside) ? Expr() : moved;
 }
 
-// Finds the windows that a factor is read through, and sorts the other axes; refuses axes that are
-// of both factors, or of none.
+// Finds the windows that an operand is read through, and sorts the other axes; refuses axes that
+// index both operands, or none.
 class Reader {
  public:
   Reader(const BlockNode* block, const Expr& image, const Expr& weights)
@@ -120,7 +120,7 @@ WindowConvolution ReadWindowConvolution(const BlockNode* block, int64_t m) {
       Refuse(name + " is of " + std::to_string(*size) + ", for which tiles may be of up to " +
              std::to_string(kMostPoints + 1 - *size));
     window.size = *size;
-    window.filter = MakeMinimalFilter(m, *size);
+    window.filter = MakeWinogradTransforms(m, *size);
     window.tiles = arith::Analyzer().Simplify(
         ir::FloorDiv(arith::AsInt64(window.position->extent) + Expr(m - 1), Expr(m)));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution as the sum of products of an image, seen through windows that move by one, and of
-// weights.
+// A stride-1 convolution as Winograd's algorithm reads it: input windows times weights, summed over
+// taps and channels.
 #ifndef TERN_SCHEDULE_WINDOW_CONVOLUTION_H_
 #define TERN_SCHEDULE_WINDOW_CONVOLUTION_H_
 
@@ -12,20 +12,21 @@
 
 namespace tern::schedule {
 
-// An axis of the result and one that is summed over: together they say where the image is read.
+// A dimension of the window: the axis of the output pixels and that of the taps, whose sum indexes
+// the input.
 struct Window {
   const tir::BlockIter *position = nullptr, *inside = nullptr;
-  int64_t size = 0;      // of the window
-  MinimalFilter filter;  // of the tiles' size
-  tir::Expr tiles;       // how many
-  tir::Var at{"at"};     // in the image
+  int64_t size = 0;           // taps
+  WinogradTransforms filter;  // F(m, size)
+  tir::Expr tiles;            // of m output pixels
+  tir::Var at{"at"};          // pixel + tap
 };
 
 struct WindowConvolution {
   tir::Buffer result;
-  std::vector<tir::Expr> place;  // of the result
-  tir::Expr initial;             // what the sums are added to; null for 0
-  tir::Expr image, weights;      // factors; the image is one of Window::at
+  std::vector<tir::Expr> place;  // indices of the result
+  tir::Expr initial;             // of the accumulators; null for 0
+  tir::Expr image, weights;      // operands; the input is indexed by Window::at
   std::vector<Window> windows;
   FusedAxes images, channels, outputs;
 };
@@ -33,7 +34,7 @@ struct WindowConvolution {
 // A float that is 0.
 bool IsZero(const tir::Expr& value);
 
-// Refuses what is none. The filters are of tiles of m results.
+// Refuses what is none. The filters are F(m, r).
 WindowConvolution ReadWindowConvolution(const tir::BlockNode* block, int64_t m);
 
 }  // namespace tern::schedule

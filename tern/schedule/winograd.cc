@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions by Winograd's minimal filters: tiles of the image and the weights are transformed,
-// multiplied number by number, which makes a product of matrices for each number of a tile, and the
-// sums are transformed back.
+// winograd: stride-1 convolutions by Winograd's F(m, r). Tiles of the input and the weights are
+// transformed to m + r - 1 points per dimension, multiplied, which is one GEMM over the channels
+// for each point, and the accumulators are transformed back to m output pixels.
 #include <algorithm>
 #include <map>
 

@@ -35,7 +35,8 @@ Function FoldBatchNorm(const Function& function);
 // Convolutions and matmuls of quantized tensors by constant weights, sums of two and means, up to
 // where the result is quantized again, are computed on integers. Inputs and results of convolutions
 // have channels last, and so has what is computed of these by elements. Weights are integers from
-// -128 on: int8 with zero point 0, or uint8 with 128. Before:
+// -128 on: int8 with zero point 0, or uint8 with 128.
+// Before:
 //   a: float32[1, 8, 4, 4] = dequantize_linear(x, x_scale, x_zero)
 //   w: float32[8, 8, 1, 1] = dequantize_linear(W, W_scale)
 //   c: float32[1, 8, 4, 4] = conv(a, w)

@@ -25,7 +25,7 @@ Gemm AttentionProduct(const Schedule& schedule, const std::string& name, const T
   const BlockNode* node = FindBlockNamed(schedule, name);
   BlockInfo block = DescribeBlock(node);
   std::optional<RowProduct> product = MatchRowProduct(node, block);
-  if (!product) Refuse("block " + name + " is no product of matrices in the last two dimensions");
+  if (!product) Refuse("block " + name + " is no GEMM in the last two dimensions");
   for (const BlockAxis& axis : block.axes)
     if (axis.loop.empty()) Refuse("an axis of block " + name + " has no loop of its own");
   Gemm gemm;
@@ -65,7 +65,7 @@ AttentionParts AttentionPartsOf(const Schedule& schedule, const BlockInfo& block
     else
       parts.between.push_back(member);
   }
-  if (parts.first.empty()) Refuse("there is no product of matrices before it");
+  if (parts.first.empty()) Refuse("there is no GEMM before it");
   return parts;
 }
 

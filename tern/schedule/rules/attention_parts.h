@@ -14,16 +14,16 @@ namespace tern::schedule {
 
 // The blocks of attention, in their order.
 struct AttentionParts {
-  std::string first, last;  // the products
+  std::string first, last;  // the GEMMs
   Schedule::Names between;
 };
-// Refuses where there is no first product.
+// Refuses where there is no first GEMM.
 AttentionParts AttentionPartsOf(const Schedule& schedule, const BlockInfo& block);
 
-// One of the two products, where heads may share an operand.
+// One of the two GEMMs, where heads may share an operand.
 Gemm AttentionProduct(const Schedule& schedule, const std::string& name, const TargetInfo& target);
 
-// A block between the products: the loops of its rows, and that along the keys.
+// A block between the GEMMs: the loops of its rows, and that along the keys.
 struct RowBlock {
   Schedule::Names rows;
   std::string keys;
@@ -48,7 +48,7 @@ class AttentionScheduler {
   AttentionScheduler(Schedule* schedule, const AttentionParts& parts, const TargetInfo& target)
       : schedule_(*schedule), parts_(parts), target_(target) {}
 
-  // Whole tiles of queries, keys and head sizes; the products of those.
+  // Whole tiles of queries, keys and head sizes; the GEMMs of those.
   void Pad(int64_t tile_m, int64_t tile_n, int64_t head);
   std::vector<RowBlock> RowBlocks() const;
   // A copy of an operand in shared memory. What pads an operand copies it, too.
@@ -57,7 +57,7 @@ class AttentionScheduler {
   // The loops of a block are put in order, those of the batch first. Blocks of which that is done
   // are then in one nest of batch and tiles of queries, `loops`' first.
   void Order(const std::string& block, const Names& batch, const Names& loops);
-  // Those between the products as tiles: BLOCK_ib, BLOCK_jo, BLOCK_ii, BLOCK_ji.
+  // Those between the GEMMs as tiles: BLOCK_ib, BLOCK_jo, BLOCK_ii, BLOCK_ji.
   void TileRows(const std::vector<RowBlock>& between, int64_t tile_m, int64_t tile_n);
   void FuseNests();
   // Of the fused nest; `ib` is its loop over tiles of queries.

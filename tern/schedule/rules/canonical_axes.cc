@@ -2,6 +2,8 @@
 #include "tern/schedule/rules/canonical_axes.h"
 
 #include "tern/schedule/rules/fuse_axes.h"
+#include "tern/schedule/rules/last_writes.h"
+#include "tern/schedule/rules/sort_updates.h"
 #include "tern/schedule/rules/split_groups.h"
 
 namespace tern::schedule {
@@ -30,6 +32,13 @@ CanonicalAxes CanonicalizeAxes(const PrimFunc& function) {
     made.function = fused->function;
     made.views.push_back(*std::move(fused));
   }
+  if (!target.has_shared_memory()) return made;
+  auto order = [&](const PrimFunc& ordered, const char* note) {
+    if (!ordered.same(made.function)) made.notes.emplace_back(note);
+    made.function = ordered;
+  };
+  order(SortUpdates(made.function), "updates that collide are sorted by the element they update");
+  order(LastWrites(made.function), "of rows that are written again, the last write is found first");
   return made;
 }
 

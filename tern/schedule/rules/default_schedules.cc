@@ -13,12 +13,10 @@
 #include "tern/schedule/rules/canonical_axes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
-#include "tern/schedule/rules/last_writes.h"
 #include "tern/schedule/rules/packed_tensors.h"
 #include "tern/schedule/rules/polyphase.h"
 #include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
-#include "tern/schedule/rules/sort_updates.h"
 #include "tern/schedule/rules/split_borders.h"
 #include "tern/schedule/rules/split_updates.h"
 #include "tern/tir/analysis/packed_elements.h"
@@ -299,7 +297,6 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
   Explanation& told = *explanation;
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
-  if (target.has_shared_memory()) function = LastWrites(SortUpdates(function));
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)

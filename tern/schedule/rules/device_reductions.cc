@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reductions on devices, along any axes: integers, argmin and argmax always, other floats with
-// `reassociate`. Which rule is
-// for a block follows from the axis that is contiguous in what it reads. The order is fixed: the
-// same bits in every run.
+// `reassociate`. Which rule takes a block follows from the axis that is contiguous in what it
+// reads. The order is fixed: the same bits in every run.
 //
 // row_reduction: the contiguous axis is reduced. Adjacent reduced axes are fused to k, the others
 // to o.

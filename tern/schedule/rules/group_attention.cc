@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention on matrix instructions of groups of four warps, in one kernel and one pass over the
-// keys (roll), with all that is between the products in registers:
+// keys (roll), with all that is between the GEMMs in registers:
 //
 //   for batch, ib                            blockIdx.y, .x: tile_m queries, 64 for a group
 //     Q_shared = copy
@@ -14,12 +14,12 @@
 //
 // With roles (split_roles.h), where sizes are constant: Q, K and V are bulk copies of a warp of its
 // own, and groups of consumers wait for tiles alone, not for each other: one multiplies while
-// another one computes what is between the products. As many thread blocks as there are
+// another one computes what is between the GEMMs. As many thread blocks as there are
 // multiprocessors compute one tile of queries after another, where all have as many keys.
 //
 // Reductions of rows are of a lane's elements first, then of the parts of the four lanes (rfactor),
 // by shuffles. Sizes that are no whole tiles are padded, as in matrix_attention.cc. Cycles of a
-// step: both products and the elements, less what two thread blocks hide; or its copies.
+// step: both GEMMs and the elements, less what two thread blocks hide; or its copies.
 // Declines what roll declines; a single query; heads of more than 256, or so short that most of a
 // block is padding: matrix_attention.cc has smaller tiles.
 #include <fmt/format.h>
@@ -42,14 +42,14 @@ using namespace tern::tir;
 namespace {
 
 // For the cost model, measured on an H200. FMAs of a multiprocessor in a cycle; instructions for an
-// element between the products, and for a sum, which every step corrects; lanes, and bytes from L2,
+// element between the GEMMs, and for a sum, which every step corrects; lanes, and bytes from L2,
 // of a cycle; cycles of a step that nothing hides, and of a thread block beside its steps. Where
 // several thread blocks run on a multiprocessor, one multiplies in part while another one does not,
 // and starts or ends while others run.
 constexpr double kFmaPerCycle = 2048, kElementInstructions = 7, kSumInstructions = 4.5,
                  kLanesPerCycle = 128, kBytesPerCycle = 32, kStepCycles = 150, kStartCycles = 3000,
                  kBeside = 0.85;
-// With roles two groups hide most of their products behind each other's elements, which take longer
+// With roles two groups hide most of their GEMMs behind each other's elements, which take longer
 // than where more warps run.
 constexpr double kRolesMultiply = 0.3, kRolesOthers = 1.7;
 constexpr int64_t kRolesGroups = 2;
@@ -310,7 +310,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   Gemm scores = AttentionProduct(*schedule, parts.first, target),
        values = AttentionProduct(*schedule, parts.last, target);
   if (MatrixTypeOf(scores, target, {}) != MatrixTypeOf(values, target, {}))
-    Refuse("the operands of the two products are of different types");
+    Refuse("the operands of the two GEMMs are of different types");
   CheckAttention(*schedule, scores, values, target);
   int64_t longest = std::max(scores.k, values.n);
   if (values.n < kLeastColumns)
@@ -339,7 +339,7 @@ void RegisterGroupAttention(const GroupInstructions& instructions) {
   RegisterRule(
       {.name = instructions.attention,
        .description =
-           "one pass over the keys, scores in registers, both products by four warps together",
+           "one pass over the keys, scores in registers, both GEMMs by four warps together",
        .kinds = {BlockKind::kAttention},
        .fits = instructions.fits,
        .priority = 110,

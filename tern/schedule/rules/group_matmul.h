@@ -2,7 +2,8 @@
 //
 // GEMM on matrix instructions of groups of four warps, whose operands are in shared memory.
 //
-//   for batch, ib, jb                        blockIdx.z, .y, .x: tile_m x tile_n of C
+//   for batch, tile                          blockIdx.z, .x: tile_m x tile_n of C, eight rows of
+//                                            tiles at a time, column by column, for L2
 //     for lo, blocks of 128 bytes of K, pipelined in `stages`
 //       A_shared, B_shared = copies          asynchronous; blocks of 64 rows of 128 bytes
 //       for ig                               groups of 64 rows: threadIdx.z

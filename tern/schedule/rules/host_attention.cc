@@ -306,7 +306,7 @@ void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetIn
 
 void RegisterHostAttentionRules() {
   RegisterRule({.name = "single_query_attention",
-                .description = "both products of a single row, and the softmax between them",
+                .description = "both GEMMs of a single row, and the softmax between them",
                 .kinds = {BlockKind::kAttention},
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 20,

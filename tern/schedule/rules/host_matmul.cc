@@ -462,7 +462,16 @@ bool HasContiguousChannels(const BlockInfo& block) {
   });
 }
 
-// Several M, N or K axes, and convolutions: im2col, whose copy to the result takes an epilogue.
+// implicit_gemm: convolutions, several M, N or K axes, other sums of products.
+//
+//   the nest of packed_matmul on im2col's matrices. Of NHWC, M are pixels, N output channels and K
+//   the window's channels; of NCHW, A are the weights, and N the pixels:
+//     B_packed = pack(W)                     im2col of W, inlined into the packing
+//     for k_o, k_i                           K split at its innermost axis: no quotients in k_i
+//       acc += X[pixel + window, channel] * B_packed        im2col of X, inlined into the loads
+//     Y[pixel, channel] = epilogue(acc)      the copy back from im2col
+//
+// Costs and limits are those of packed_matmul. Declines what im2col or packed_matmul decline.
 PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                                Columns columns) {
   bool batch = columns == Columns::kLastOfC;

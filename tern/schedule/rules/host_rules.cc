@@ -339,6 +339,11 @@ void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
 
 // ---- Anything
 
+// parallel_loops: any block; the fallback.
+//
+//   for outer spatial loops, fused and parallel { for the other loops, as written { block } }
+//
+// Nothing is reordered or vectorized. A block that is opaque, or has too little work, stays serial.
 void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   if (block.kind != BlockKind::kOpaque)
     ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), target);

@@ -12,7 +12,7 @@
 //     } }
 //     output = At gemm A
 //   }
-//   for o in O / tile, y, parallel {                      # rows of a tile of channels, in L1
+//   for y, o in O / tile, parallel {                      # rows of a tile of channels, in L1
 //     rows[tile, x] = output, channels first              # transposed in registers
 //     Y = epilogue(rows)
 //   }

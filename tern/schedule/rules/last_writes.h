@@ -9,11 +9,11 @@ namespace tern::schedule {
 // Rows that are written in order, and may meet, for devices: of those that meet the last one is
 // written, by any thread.
 //
-// Before:  for i in 0..n, j in 0..m { block b { Y[index[i], j] = X[i, j] } }      i is no spatial
-// axis After:   b_none:  for r in rows of Y: last[r] = -1
+// Before:  for i in 0..n, j in 0..m { block b { Y[index[i], j] = X[i, j] } }   i is not spatial
+// After:   b_none:  for r in rows of Y: last[r] = -1
 //          b_last:  for i in 0..n: last[index[i]] = max(last[index[i]], i)
-//          b:       for i in 0..n, j in 0..m { if last[index[i]] == i { Y[index[i], j] = X[i, j] }
-//          }
+//          b:       for i in 0..n, j in 0..m {
+//                     if last[index[i]] == i { Y[index[i], j] = X[i, j] } }
 //
 // Where the steps are not known to be few, the index is read from memory, and the value is not of
 // Y.

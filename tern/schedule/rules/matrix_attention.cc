@@ -12,8 +12,8 @@
 //       for iw { sums = sums * change + powers * V_shared }
 //     O = epilogue(sums)
 //
-// What is between the two products are elements of any kind (masks, scales, caps), of which there
-// are a tile at a time, and reductions of their rows. Sizes that are no whole tiles are padded
+// Between the two GEMMs are elementwise blocks (masks, scales, caps), a tile of them at a time, and
+// reductions of rows. Sizes that are no whole tiles are padded
 // (pad_einsum, pad_block): zeros in the copies, and elements that no reduction counts. Declines
 // what roll declines; a single query; heads so long that no tile fits in shared memory.
 #include <algorithm>
@@ -33,7 +33,7 @@ using namespace tern::tir;
 namespace {
 
 // Cycles of a multiprocessor, for the cost model: FMAs and bytes copied in one; what a step and an
-// element between the products take, and how long a thread block waits in a step for memory and at
+// element between the GEMMs take, and how long a thread block waits in a step for memory and at
 // barriers, while others compute.
 constexpr double kFmaPerCycle = 1024, kBytesPerCycle = 32, kStepCycles = 1500, kElementCycles = 1.1,
                  kStepLatency = 9000;
@@ -299,7 +299,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   Gemm scores = AttentionProduct(*schedule, parts.first, target),
        values = AttentionProduct(*schedule, parts.last, target);
   if (MatrixTypeOf(scores, target, machine) != MatrixTypeOf(values, target, machine))
-    Refuse("the operands of the two products are of different types");
+    Refuse("the operands of the two GEMMs are of different types");
   CheckAttention(*schedule, scores, values, target);
   std::vector<P> plans;
   bool has_long = false;
@@ -336,7 +336,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
 
 void RegisterMatrixAttention(const MatrixInstructions& instructions) {
   RegisterRule({.name = instructions.attention,
-                .description = "one pass over the keys, both products by matrix instructions",
+                .description = "one pass over the keys, both GEMMs by matrix instructions",
                 .kinds = {BlockKind::kAttention},
                 .fits = instructions.fits,
                 .priority = 100,

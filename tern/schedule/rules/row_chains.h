@@ -12,7 +12,7 @@ namespace tern::schedule {
 // Finds softmax and normalization: chains of blocks over the same rows, some of which reduce rows,
 // and whose last is elementwise. The last block's description becomes that of the chain.
 void JoinRowChains(const tir::PrimFunc& function, std::vector<BlockInfo>* blocks);
-// A product of matrices in the last two dimensions of all: C[rows, n] += A[.., m, k] * B[.., k, n],
+// A GEMM in the last two dimensions of all: C[rows, n] += A[.., m, k] * B[.., k, n],
 // or of transposed ones. Rows are batch axes, then M; the other indices of A and B are anything of
 // the batch, so that heads may share an operand.
 struct RowProduct {

@@ -49,7 +49,7 @@ double TransformCycles(const WinogradShape& shape, const TargetInfo& target, boo
   double cycles =
       static_cast<double>(shape.all_points()) / static_cast<double>(target.loads_per_cycle);
   for (int64_t k = 0; k < shape.rank(); ++k) {
-    MinimalFilter filter = MakeMinimalFilter(shape.m, shape.Window(k));
+    WinogradTransforms filter = MakeWinogradTransforms(shape.m, shape.Window(k));
     int64_t others = Product(sizes) / sizes[k];
     cycles += static_cast<double>(CountOperations(back ? filter.result : filter.image) * others) /
               static_cast<double>(target.fma_per_cycle);

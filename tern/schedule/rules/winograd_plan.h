@@ -2,8 +2,8 @@
 //
 // The cost model of Winograd convolutions, beside that of direct ones:
 //
-//   cycles = points * K * tiles / rows * N / columns * max(rows * v / 2, (rows + v) / 2, 4)   #
-//   GEMM
+//   cycles = points * K * tiles / tile_m * N / tile_n                  # GEMM; v = tile_n / lanes
+//            * max(tile_m * v / 2, (tile_m + v) / 2, 4)
 //          + transforms: operations / 2 + loads / 2 + stores, per tile and vector of channels
 //          + copies of input and output, one element a cycle
 //          + what half of L2 has no room for, 8 bytes a cycle

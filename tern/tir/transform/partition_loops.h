@@ -30,8 +30,9 @@ namespace tern::tir {
 //   chosen by a bound that is the same for all of them: tiles on the diagonal of a causal mask, and
 //   others.
 //
-// Before:  for k in 0..n { acc = multiply(..)   for i { x[i] = select(k * 8 + i <= t, acc[i], 0) }
-// } After:   for k in 0..n { acc = multiply(..)
+// Before:  for k in 0..n { acc = multiply(..)
+//            for i { x[i] = select(k * 8 + i <= t, acc[i], 0) } }
+// After:   for k in 0..n { acc = multiply(..)
 //            if k < (least t + 1) // 8 { for i { x[i] = acc[i] } } else { as before } }
 PrimFunc PartitionLoops(const PrimFunc& function);
 

@@ -30,8 +30,9 @@ int64_t RegisterLanes(const BlockInfo& block) {
 
 // hvx_elementwise: elementwise, broadcast and injective blocks of integers of one size.
 //
-//   for outer loops (bound by bind_threads) { for j_o { for j_i in 128 bytes vectorized { block } }
-//   }
+//   for outer loops, bound to threads by the pass bind_threads
+//     for j_o in J / lanes                  J: the axis that is contiguous in all accesses
+//       for j_i in lanes, vectorized        128 bytes
 //
 // Declines: floats, sizes that differ or exceed 32 bits, fewer elements than one HVX vector.
 void FillRegisters(Schedule* schedule, const BlockInfo& block, const TargetInfo&) {

@@ -85,19 +85,36 @@ ffi::Map DetectLLVM(int64_t) {
   return attributes;
 }
 
-// Rules ask often, and a machine of LLVM's takes time to make.
+// Rules ask often, and a machine of LLVM's takes time to make: answers are kept.
+template <class Answer>
+class Answers {
+ public:
+  template <class F>
+  Answer Get(const std::string& question, F&& find) {
+    std::scoped_lock lock(mutex_);
+    if (auto it = answers_.find(question); it != answers_.end()) return it->second;
+    return answers_[question] = find();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Answer> answers_;
+};
+
 bool HasFeatureOf(const target::Target& target, const std::string& architecture,
                   const std::string& feature) {
   if (target->kind->name != "llvm") return false;
-  static std::mutex mutex;
-  static auto* const answers = new std::map<std::string, bool>;
-  std::string question = target->str() + " " + architecture + " " + feature;
-  std::scoped_lock lock(mutex);
-  if (auto it = answers->find(question); it != answers->end()) return it->second;
-  codegen::LLVMTarget machine(target);
-  const char* name = machine.arch().name;
-  bool has = name && name == architecture && machine.HasFeature(feature.c_str());
-  return (*answers)[question] = has;
+  static auto* const answers = new Answers<bool>;
+  return answers->Get(target->str() + " " + architecture + " " + feature, [&] {
+    codegen::LLVMTarget machine(target);
+    const char* name = machine.arch().name;
+    return name && name == architecture && machine.HasFeature(feature.c_str());
+  });
+}
+
+target::Machine MachineOf(const target::Target& target) {
+  static auto* const answers = new Answers<target::Machine>;
+  return answers->Get(target->str(), [&] { return KnownMachine(target); });
 }
 
 }  // namespace
@@ -117,7 +134,7 @@ void RegisterLLVM() {
   kind.pointer_bytes = [](const target::Target& target) {
     return codegen::PointerBytes(target->GetString("mtriple"));
   };
-  kind.machine = KnownMachine;
+  kind.machine = MachineOf;
   target::RegisterTargetKind(std::move(kind));
   for (const char* intrinsic : {"floor", "ceil", "trunc", "round"})
     KeepWithFeature(intrinsic, &codegen::HostArch::round_feature);
