@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/transform/vectorize_loops.h"
 
 namespace tern::schedule {
 
@@ -112,11 +114,23 @@ std::vector<const AllocateNode*> AllocationsFor(const Path& way, const ForNode* 
   return found;
 }
 
+// Whether splits made both loops, with the same tail strategy, and they have no other annotations.
+bool HaveSameTail(const ForNode* first, const ForNode* second) {
+  if (first->annotations.size() != 1 || second->annotations.size() != 1) return false;
+  return std::ranges::any_of(std::array{attr::kGuardTail, attr::kMaskTail}, [&](const char* tail) {
+    return HasTail(first, tail) && HasTail(second, tail);
+  });
+}
+
+void CheckIsSerial(const ForNode* loop) {
+  if (loop->for_kind != ForKind::kSerial)
+    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; fuse it before");
+}
+
 }  // namespace
 
 void CheckIsPlain(const ForNode* loop) {
-  if (loop->for_kind != ForKind::kSerial)
-    Refuse(Called(loop) + " is " + ForKindName(loop->for_kind) + " already; fuse it before");
+  CheckIsSerial(loop);
   if (!loop->annotations.empty()) Refuse(Called(loop) + " has annotations");
 }
 
@@ -136,8 +150,8 @@ void Schedule::FuseSiblings(const std::string& first_name, const std::string& se
     const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
     auto find = [&] { return FindBetween(tree(), first, Called(first), second, Called(second)); };
     Between between = find();
-    CheckIsPlain(first);
-    CheckIsPlain(second);
+    for (const ForNode* loop : {first, second})
+      HaveSameTail(first, second) ? CheckIsSerial(loop) : CheckIsPlain(loop);
     CheckIsBeside(between.to_a, first);
     CheckIsBeside(between.to_b, second);
     // What is allocated around the first, with what stands before it, is so around both.

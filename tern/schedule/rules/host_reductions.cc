@@ -18,9 +18,12 @@
 // any number, is done in parts:
 //
 //   for p in parts, parallel {
-//     acc[4, lanes] = init   for q in 16384 / 4 / lanes { acc op= X }   rows[p] = acc
+//     acc[4, lanes] = init   for q in 16384 / 4 / lanes { acc op= X }
+//     rows[p] = reduction of acc, as above
 //   }
-//   for p { acc[4, lanes] op= rows[p] };  S = reduction of it, and of the tail, as above
+//   for p { S op= rows[p] }   for the tail { S op= X }
+//
+// A part ends as one value: another core's cache lines are what the last loop waits for.
 //
 // A contiguous axis shorter than two vectors beside reduced ones that are no neighbours is the
 // lanes of one accumulator, reduced last. Declines where the reduced axis is not the contiguous
@@ -221,23 +224,13 @@ void VectorizeParts(Schedule* schedule, const std::string& part, int64_t lanes) 
   for (const std::string& block : {init, part}) schedule->Vectorize(LoopOf(block, split.inner));
 }
 
-// All that a block stores to.
-std::vector<Buffer> ResultBuffersOf(const Schedule& schedule, const std::string& block) {
-  std::vector<Buffer> results;
-  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses)
-    if (access.store && std::none_of(results.begin(), results.end(),
-                                     [&](const Buffer& one) { return one.same(access.buffer); }))
-      results.push_back(access.buffer);
-  return results;
-}
-Names ResultsOf(const Schedule& schedule, const std::string& block) {
-  Names results;
-  for (const Buffer& buffer : ResultBuffersOf(schedule, block)) results.push_back(buffer->name);
-  return results;
-}
+// All that a block stores to is kept in registers.
 void MakeLocal(Schedule* schedule, const std::string& block) {
-  for (const std::string& result : ResultsOf(*schedule, block))
-    schedule->SetScope(result, StorageScope::kLocal);
+  Names results;
+  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(*schedule, block)).accesses)
+    if (access.store && !Contains(results, access.buffer->name))
+      results.push_back(access.buffer->name);
+  for (const std::string& result : results) schedule->SetScope(result, StorageScope::kLocal);
 }
 
 // The block, whose steps may run in any order then. What argmin and argmax store under a condition
@@ -256,34 +249,54 @@ std::string BlockOf(const Schedule& schedule, const std::string& loop) {
   Refuse("there is no loop " + loop);
 }
 
-VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Steps& steps) {
+// The block whose results are the vectors of one, and those whose results are their lanes: of a
+// loop that is split off already, of as many iterations as the vectors have elements.
+VectorReduction FactorStep(Schedule* schedule, const std::string& block, const Steps& steps,
+                           const std::string& loop) {
   VectorReduction result;
   result.block = block;
   result.width = steps.lanes;
   result.vectors = steps.vectors;
+  result.last = loop;
+  result.parts =
+      schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_parts"));
+  MakeLocal(schedule, result.parts);
+  if (steps.vectors == 1) return result;
+  std::string vectors = FreshLoopName(*schedule, steps.loop + "_v"),
+              lanes = FreshLoopName(*schedule, steps.loop + "_l");
+  schedule->Split(LoopOf(block, loop), {steps.lanes}, {vectors, lanes});
+  result.last = lanes;
+  result.lanes =
+      schedule->Rfactor(LoopOf(block, lanes), FreshBlockName(*schedule, block + "_lanes"));
+  MakeLocal(schedule, result.lanes);
+  return result;
+}
+
+// The steps are split by vectors; iterations that fill none are left to a block `rest`.
+struct SplitSteps {
+  std::string outer, inner, rest;
+};
+SplitSteps SplitOff(Schedule* schedule, const std::string& block, const Steps& steps) {
+  SplitSteps split;
   std::string loop = steps.loop;
   if (Expr whole = steps.whole()) {
     std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
     loop = FreshLoopName(*schedule, steps.loop + "_f");
     schedule->LoopPartition(LoopOf(block, steps.loop), whole, {loop, rest});
-    result.rest = BlockOf(*schedule, rest);
+    split.rest = BlockOf(*schedule, rest);
   }
-  std::string outer = FreshLoopName(*schedule, steps.loop + "_o");
-  result.last = FreshLoopName(*schedule, steps.loop + "_i");
+  split.outer = FreshLoopName(*schedule, steps.loop + "_o");
+  split.inner = FreshLoopName(*schedule, steps.loop + "_i");
   bool masks = steps.masks && !Divides(steps.step(), steps.extent);
-  schedule->Split(LoopOf(block, loop), {steps.step()}, {outer, result.last},
+  schedule->Split(LoopOf(block, loop), {steps.step()}, {split.outer, split.inner},
                   masks ? TailStrategy::kMask : TailStrategy::kLoop);
-  result.parts =
-      schedule->Rfactor(LoopOf(block, result.last), FreshBlockName(*schedule, block + "_parts"));
-  MakeLocal(schedule, result.parts);
-  if (steps.vectors == 1) return result;
-  std::string vectors = FreshLoopName(*schedule, steps.loop + "_v"),
-              lanes = FreshLoopName(*schedule, steps.loop + "_l");
-  schedule->Split(LoopOf(block, result.last), {steps.lanes}, {vectors, lanes});
-  result.last = lanes;
-  result.lanes =
-      schedule->Rfactor(LoopOf(block, lanes), FreshBlockName(*schedule, block + "_lanes"));
-  MakeLocal(schedule, result.lanes);
+  return split;
+}
+
+VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Steps& steps) {
+  SplitSteps split = SplitOff(schedule, block, steps);
+  VectorReduction result = FactorStep(schedule, block, steps, split.inner);
+  result.rest = split.rest;
   return result;
 }
 
@@ -335,52 +348,22 @@ void ReduceByRows(Schedule* schedule, const std::string& block, const std::strin
   Try(schedule, [&](Schedule* attempt) { reduce(attempt, block); });
 }
 
-// One result of many steps. The accumulators have parts of kPartSteps each, which threads share;
-// the last is cut off.
+// One result of many steps: threads share parts of kPartSteps each, the last of which is shorter.
 void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps,
                    const TargetInfo& target) {
   steps.masks = false;
   SetVectors(&steps, target);
-  VectorReduction reduction = DoFactor(schedule, block, steps);
-  PartLoops loops = LoopsOfPart(*schedule, reduction.parts);
+  SplitSteps split = SplitOff(schedule, block, steps);
   std::string part = FreshLoopName(*schedule, steps.loop + "_p"),
               step = FreshLoopName(*schedule, steps.loop + "_q");
-  schedule->Split(LoopOf(reduction.parts, loops.steps[0]), {kPartSteps / steps.step()},
-                  {part, step});
+  schedule->Split(LoopOf(block, split.outer), {kPartSteps / steps.step()}, {part, step});
   std::string rows =
-      schedule->Rfactor(LoopOf(reduction.parts, part), FreshBlockName(*schedule, block + "_rows"));
-  // Parts come first: (v, l, p) -> (p, v, l), of as many axes of one as there are.
-  for (const Buffer& result : ResultBuffersOf(*schedule, rows)) {
-    std::string others;
-    for (size_t d = 0; d + 1 < result->shape.size(); ++d)
-      others += (d > 0 ? ", d" : "d") + std::to_string(d);
-    schedule->TransformLayout(result->name,
-                              IndexMap::Parse("(" + others + ", p) -> (p, " + others + ")"));
-  }
-  Lanes split = SplitLanes(schedule, rows, loops.parts, steps.lanes);
-  Names order = {part, step}, vectors = {split.inner};
-  if (!split.outer.empty()) vectors.insert(vectors.begin(), split.outer);
-  order.insert(order.end(), vectors.begin(), vectors.end());
-  schedule->Reorder(Around(rows, order));
-  // Accumulators are registers, stored at the end of a part.
-  Names copies;
-  for (const std::string& result : ResultsOf(*schedule, rows))
-    copies.insert(copies.begin(), schedule->CacheWrite(rows, result, StorageScope::kLocal));
-  for (const std::string& copy : copies) {
-    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
-    std::string around = nest.loops[0]->var.name(), lane = nest.loops.back()->var.name();
-    schedule->FuseSiblings(LoopOf(rows, part), LoopOf(copy, around));
-    schedule->Vectorize(LoopOf(copy, lane));
-    part = around;
-  }
-  std::string init = schedule->DecomposeReduction(rows, LoopOf(rows, step));
-  for (const std::string& name : {init, rows}) {
-    if (!split.outer.empty()) schedule->Unroll(LoopOf(name, split.outer));
-    schedule->Vectorize(LoopOf(name, split.inner));
-  }
-  schedule->Parallel(LoopOf(rows, part));
+      schedule->Rfactor(LoopOf(block, part), FreshBlockName(*schedule, block + "_rows"));
+  VectorReduction reduction = FactorStep(schedule, rows, steps, split.inner);
+  ComputeInRows(schedule, reduction.made(), {LoopOf(rows, part)});
   Vectorize(schedule, reduction);
   UnrollVectors(schedule, reduction);
+  schedule->Parallel(LoopOf(rows, part));
 }
 
 // The contiguous axis where it is a short one beside other reduced ones; its loop, or "".

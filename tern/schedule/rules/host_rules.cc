@@ -10,6 +10,7 @@
 #include "tern/schedule/rules/host_reductions.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/tensor_intrinsic.h"
+#include "tern/tir/analysis/selection_update.h"
 
 namespace tern::schedule {
 
@@ -186,21 +187,74 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
 // ---- Reductions
 
 // A tile of accumulators: `rows` along the loop named, if any, and vectors along the contiguous
-// axis. Without a tail they are a local buffer, in registers; with one they stay in memory, since
-// the code of the tails would be large.
+// axis. Without a tail, or with one that is masked, they are a local buffer, in registers; with
+// another one they stay in memory, since the code of the tails would be large.
 struct Tile {
   std::string row_loop;
   int64_t rows = 1, registers = 1;
   LaneReads reads = {};
 };
 
-// Accumulators of one iteration of `loop` are a local buffer, stored at its end.
-void KeepResults(Schedule* schedule, const BlockInfo& block, const std::string& loop) {
+// "(d0, d1) -> (d0, d1 // 32, d1 % 32)"
+IndexMap InVectors(size_t rank, int64_t lanes) {
+  std::string dims, outer, size = std::to_string(lanes);
+  for (size_t d = 0; d < rank; ++d) {
+    dims += (d ? ", d" : "d") + std::to_string(d);
+    if (d + 1 < rank) outer += "d" + std::to_string(d) + ", ";
+  }
+  std::string last = "d" + std::to_string(rank - 1);
+  return IndexMap::Parse("(" + dims + ") -> (" + outer + last + " // " + size + ", " + last +
+                         " % " + size + ")");
+}
+
+// What a block stores to.
+std::vector<Buffer> ResultsOf(const BlockInfo& block) {
+  std::vector<Buffer> results;
+  for (const BlockAccess& access : block.accesses)
+    if (access.store && std::none_of(results.begin(), results.end(),
+                                     [&](const Buffer& one) { return one.same(access.buffer); }))
+      results.push_back(access.buffer);
+  return results;
+}
+
+// Stores copies of several results, of vectors along their last dimension, at the end of the last
+// of the outer loops around their block.
+void StoreCopies(Schedule* schedule, const std::string& block, Schedule::Names outer,
+                 const Schedule::Names& copies, int64_t lanes, TailStrategy tail) {
+  for (const std::string& copy : copies) {
+    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
+    Schedule::Names loops;
+    for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
+    Lanes split = SplitLanes(schedule, copy, loops.back(), lanes, tail);
+    loops.pop_back();
+    if (!split.outer.empty()) loops.push_back(split.outer);
+    if (loops.size() != outer.size()) Refuse("the results of block " + block + " have other loops");
+    for (size_t i = 0; i < outer.size(); ++i)
+      schedule->FuseSiblings(LoopOf(block, outer[i]), LoopOf(copy, loops[i]));
+    schedule->Vectorize(LoopOf(copy, split.inner));
+    outer = loops;
+  }
+}
+
+// Accumulators of one iteration of the last of the outer loops are local buffers, stored at its
+// end: whole vectors, of which those that are stored may be masked.
+void KeepResults(Schedule* schedule, const BlockInfo& block, const Schedule::Names& outer,
+                 int64_t lanes, bool masked) {
   Try(schedule, [&](Schedule* attempt) {
-    const std::string& result = block.accesses[0].buffer->name;
-    std::string copy = attempt->CacheWrite(block.name, result, StorageScope::kLocal);
-    Schedule::Names made = attempt->ReverseComputeAt(copy, LoopOf(block.name, loop));
-    if (!made.empty()) attempt->Vectorize(LoopOf(copy, made.back()));
+    std::vector<Buffer> results = ResultsOf(block);
+    Schedule::Names copies;
+    for (const Buffer& result : results)
+      copies.insert(copies.begin(),
+                    attempt->CacheWrite(block.name, result->name, StorageScope::kLocal));
+    if (copies.size() > 1) {
+      StoreCopies(attempt, block.name, outer, copies, lanes,
+                  masked ? TailStrategy::kMask : TailStrategy::kLoop);
+    } else {
+      Schedule::Names made = attempt->ReverseComputeAt(copies[0], LoopOf(block.name, outer.back()));
+      if (!made.empty()) attempt->Vectorize(LoopOf(copies[0], made.back()));
+    }
+    for (size_t i = 0; masked && i < copies.size(); ++i)
+      attempt->TransformLayout(copies[i], InVectors(results[0]->shape.size(), lanes));
   });
 }
 
@@ -224,8 +278,12 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
     if (!split.outer.empty()) outer.push_back(split.outer);
     inner.push_back(split.inner);
   }
-  Lanes split =
-      SplitLanes(schedule, block.name, column, lanes, VectorTail(block.axes[axis].extent));
+  const Expr& extent = block.axes[axis].extent;
+  bool selects = FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body).has_value(),
+       masked = target.masked_vectors &&
+                (!ir::AsConstInt(extent) || (selects && !Divides(lanes, extent)));
+  Lanes split = SplitLanes(schedule, block.name, column, lanes,
+                           masked ? TailStrategy::kMask : VectorTail(extent));
   // Where the whole extent is one vector, results have no loop of their own to be kept in.
   bool has_outer = !split.outer.empty() || !outer.empty();
   if (!split.outer.empty()) outer.push_back(split.outer);
@@ -234,8 +292,8 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   order.insert(order.end(), inner.begin(), inner.end());
   order.push_back(split.inner);
   schedule->Reorder(Around(block.name, order));
-  if (has_outer && Divides(lanes, block.axes[axis].extent))
-    KeepResults(schedule, block, outer.back());
+  if (has_outer && (masked || Divides(lanes, extent)))
+    KeepResults(schedule, block, outer, lanes, masked);
   std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops.reduce[0]));
   schedule->Vectorize(LoopOf(block.name, split.inner));
   Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });
@@ -251,7 +309,9 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 //   } }
 //
 // What is read may be a few elements apart, as by windows at strides, and under conditions on j:
-// where they hold for all lanes there is a vector, elsewhere there are elements.
+// where they hold for all lanes there is a vector, elsewhere there are elements. argmin and argmax
+// have accumulators of values and of their indices. The last vector of a dynamic extent, and of any
+// of these two, is masked where the target has masks.
 void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   constexpr int64_t kMostStride = 4;
   ReduceTiles(schedule, block, target, {"", 1, 2, {kMostStride, true}});

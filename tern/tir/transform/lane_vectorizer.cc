@@ -532,17 +532,17 @@ Stmt LaneVectorizer::VectorizeSelected(const IfThenElseNode* node) {
   const auto* seq = node->then_case.As<SeqNode>();
   std::vector<Stmt> stores = seq ? seq->stmts : std::vector<Stmt>{node->then_case};
   std::vector<Expr> own;
+  bool compared = false;
   for (const Stmt& stmt : stores) {
     const auto* store = stmt.As<BufferStoreNode>();
     if (!store || store->buffer->scope != StorageScope::kLocal ||
         !IsInside(store->buffer, store->indices))
       return {};
     own.push_back(ir::BufferLoadNode::Make(store->buffer, store->indices));
-    bool compared = false;
     ir::ForEachExpr(node->condition,
                     [&](const Expr& e) { compared |= ir::StructuralEqual(e, own.back()); });
-    if (!compared) return {};
   }
+  if (!compared) return {};
   std::swap(own_, own);
   Expr condition = Widen(node->condition);
   std::swap(own_, own);

@@ -83,8 +83,8 @@ class LaneVectorizer {
   // A vector form under a condition that differs between lanes: those where it does not hold are
   // masked. Null where there is none.
   Stmt VectorizeMasked(const IfThenElseNode* node);
-  // The same by selects, where all that is stored is the thread's own memory, and compared: other
-  // lanes store what is there.
+  // The same by selects, where all that is stored is the thread's own memory, and some of it is
+  // compared: other lanes store what is there.
   Stmt VectorizeSelected(const IfThenElseNode* node);
   // Whether a place is surely inside of its buffer.
   bool IsInside(const Buffer& buffer, const std::vector<Expr>& indices) const;
