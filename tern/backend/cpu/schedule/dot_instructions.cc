@@ -35,7 +35,8 @@ DataType SumOf(const Instruction& instruction) {
   return instruction.left.is_float() ? DataType::Float(32) : DataType::Int(32);
 }
 std::string TypeName(DataType dtype) {
-  return dtype.is_float() ? "bf16" : (dtype.is_uint() ? "u" : "s") + Text(dtype.bits());
+  if (dtype.is_float()) return dtype == DataType::Float(16) ? "f16" : "bf16";
+  return (dtype.is_uint() ? "u" : "s") + Text(dtype.bits());
 }
 std::string NameOf(const Instruction& instruction) {
   std::string left = TypeName(instruction.left), right = TypeName(instruction.right);
@@ -210,7 +211,7 @@ void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
 // ---- The rules
 
 const DataType kS8 = DataType::Int(8), kS16 = DataType::Int(16), kU8 = DataType::UInt(8),
-               kBf16 = DataType::Bfloat16();
+               kBf16 = DataType::Bfloat16(), kF16 = DataType::Float(16);
 
 // Whether a machine has an instruction.
 std::function<bool(const schedule::TargetInfo&)> Has(const HasFeature& has,
@@ -260,7 +261,7 @@ void AddPairs(const std::string& name, int priority, int64_t columns,
 
 void AddX86(const HasFeature& has) {
   AddRule({.rule = "amx_matmul",
-           .description = "int8 and bfloat16 by AMX tiles (tdpb*), B in VNNI layout",
+           .description = "int8, bfloat16 and float16 by AMX tiles (tdp*), B in VNNI layout",
            .priority = 38,
            .prefix = "amx",
            .rows = kTileRows,
@@ -272,7 +273,8 @@ void AddX86(const HasFeature& has) {
            {kS8, kU8, "x86.tdpbsud.internal", "amx-int8"},
            {kS8, kS8, "x86.tdpbssd.internal", "amx-int8"},
            {kU8, kU8, "x86.tdpbuud.internal", "amx-int8"},
-           {kBf16, kBf16, "x86.tdpbf16ps.internal", "amx-bf16"}},
+           {kBf16, kBf16, "x86.tdpbf16ps.internal", "amx-bf16"},
+           {kF16, kF16, "x86.tdpfp16ps.internal", "amx-fp16"}},
           "x86_64", has);
   AddRule({.rule = "vnni_matmul_512",
            .description = "int8 and bfloat16 by vpdpbusd and vdpbf16ps, B in VNNI layout",
