@@ -50,8 +50,7 @@ class Compacter : public AnalyzedMutator {
       std::vector<Expr> starts(box.size());  // null: not moved
       bool changed = false;
       for (size_t d = 0; d < box.size(); ++d) {
-        Expr extent = box[d].extent;
-        if (node->buffer->scope == StorageScope::kGlobal) extent = OrConstant(extent);
+        Expr extent = OrConstant(box[d].extent);
         if (!Shrinks(node->buffer->shape[d], extent)) continue;
         compact->shape[d] = AtLeastZero(extent);
         if (!ir::IsConst(box[d].min, 0)) starts[d] = box[d].min;
@@ -103,7 +102,7 @@ class Compacter : public AnalyzedMutator {
     return !arith::ProveLessEqual(analyzer_, extent, accessed);
   }
   // A dynamic extent that is never more than a few elements is as many: all of a tile's rows, where
-  // the last tile has fewer. Of memory alone: accumulators are as many as each tile has.
+  // the last tile has fewer.
   Expr OrConstant(const Expr& extent) const {
     if (ir::AsConstInt(extent)) return extent;
     int64_t most = analyzer_.Bounds(extent).hi;
