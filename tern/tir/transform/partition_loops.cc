@@ -498,6 +498,7 @@ class Partitioner : public AnalyzedMutator {
                        [this](const ForNode* loop) { return HasMaskedTail(loop); });
     if (finder.limits().empty() || !finder.can_partition()) return {};
     if (finder.is_uniform()) return ChooseInside(node, finder.limits());
+    if (finder.uses_masks() && HasMasksAlone(node, finder.limits())) return {};
     return WithVariable(node, "_start", Simple(node->min), [&](const Expr& start) {
       return WithVariable(node, "_stop", Simple(start + node->extent), [&](const Expr& stop) {
         return PartitionBetween(node, finder.limits(), finder.uses_masks(), start, stop);
@@ -576,6 +577,13 @@ class Partitioner : public AnalyzedMutator {
     });
   }
 
+  // Whether all limits are those of masks, of which every iteration has lanes.
+  bool HasMasksAlone(const ForNode* node, const std::vector<Limit>& limits) {
+    Expr stop = Simple(node->min + node->extent);
+    return std::all_of(limits.begin(), limits.end(), [&](const Limit& limit) {
+      return limit.is_masked() && arith::ProveLessEqual(analyzer_, stop, Simple(limit.end));
+    });
+  }
   bool HaveOneEnd(const std::vector<Limit>& limits) {
     Expr end;
     for (const Limit& limit : limits) {
