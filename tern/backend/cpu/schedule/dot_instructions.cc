@@ -122,6 +122,50 @@ void RegisterInterleave(DataType dtype, std::optional<DataType> wide, int64_t wo
            "Y[ramp(0, 1, " + all + ")] = shuffle([" + rows + "], [" + order + "])\n");
 }
 
+// The same of so many words of K-contiguous columns, whose words are in rows of Y: a transposition,
+// in each step of which pairs of vectors exchange halves of ever larger parts.
+void RegisterInterleaveColumns(DataType dtype, int64_t word, int64_t columns) {
+  static auto* const done = new std::set<std::string>;
+  std::string w = Text(word), n = Text(columns), all = Text(word * columns), type = dtype.str();
+  std::string name = "interleave_columns_" + type + "_" + w + "x" + n;
+  if (!done->insert(name).second) return;
+  std::string words = "uint" + Text(8 * word * dtype.bytes()) + "x" + n;
+  std::string body;
+  auto vector = [&](const std::string& value, int64_t part, int64_t i) {
+    std::string made = "x" + Text(part) + "_" + Text(i);
+    body += "let " + made + " = " + value + "\n";
+  };
+  auto row = [&](const char* buffer, int64_t i) {
+    return std::string(buffer) + "[" + Text(i) + ", ramp(0, 1, " + all + ")]";
+  };
+  for (int64_t i = 0; i < columns; ++i)
+    vector("reinterpret<" + words + ">(" + row("X", i) + ")", 1, i);
+  for (int64_t part = 1; part < columns; part *= 2)
+    for (int64_t i = 0; i < columns; ++i) {
+      int64_t low = i & ~part, upper = i & part;
+      std::string from;
+      for (int64_t lane = 0; lane < columns; ++lane) {
+        int64_t second = lane & part, source = upper == second ? lane
+                                               : upper         ? lane + part
+                                                               : lane - part;
+        from += (lane ? ", " : "") + Text((second ? columns : 0) + source);
+      }
+      vector("shuffle([x" + Text(part) + "_" + Text(low) + ", x" + Text(part) + "_" +
+                 Text(low | part) + "], [" + from + "])",
+             2 * part, i);
+    }
+  for (int64_t i = 0; i < columns; ++i)
+    body += row("Y", i) + " = reinterpret<" + type + "x" + all + ">(x" + Text(columns) + "_" +
+            Text(i) + ")\n";
+  Register(name,
+           "Y: " + type + "[" + n + ", " + all + "], X: " + type + "[" + n + ", " + all +
+               "] strides(s, 1)",
+           "",
+           "for q in 0.." + n + ", j in 0.." + n + ", k in 0.." + w + " {\nY[q, j * " + w +
+               " + k] = X[j, q * " + w + " + k]\n}\n",
+           body);
+}
+
 // ---- Tiles of x86 (AMX): 16 rows of 64 bytes, which LLVM has registers for.
 
 constexpr int64_t kTileRows = 16, kTileBytes = 64;
@@ -230,6 +274,7 @@ void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,
     if (rule.tiles.empty())
       RegisterVector(instruction, rule.prefix + "_" + name, rule.rows, rule.columns, word);
     RegisterInterleave(instruction.right, {}, word, rule.columns);
+    if (!rule.tiles.empty()) RegisterInterleaveColumns(instruction.right, word, rule.columns);
     rule.types.push_back({instruction.left, instruction.right, SumOf(instruction), name,
                           Has(has, architecture, instruction.feature)});
   }
