@@ -8,6 +8,7 @@
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/register_tiles.h"
+#include "tern/schedule/tensor_intrinsic.h"
 
 namespace tern::schedule {
 
@@ -30,6 +31,7 @@ constexpr int64_t kAccumulatorBytes = 4;
 // Matrices of a batch that are packed by the threads that multiply them.
 constexpr int64_t kLeastBatch = 16;
 // The same of blocks of rows; or there are so few blocks of columns that threads have rows alone.
+// Blocks of columns are packed by the threads that multiply them where there are as many.
 constexpr int64_t kLeastRowBlocks = 8, kFewColumnBlocks = 4;
 // Words of each column, and bytes of each row, that are packed at a time: whole cache lines, and
 // not more of them than L1 has room for.
@@ -240,7 +242,8 @@ class DotMatmul {
     };
     bool of_batch = target_.threads != 1 && !batch.empty() && !gemm_.dynamic_batch &&
                     gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2;
-    if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))))
+    if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))) ||
+        (HasColumnBlocks(operand) && moves_to(Name("jb"))))
       inside_.push_back(copy);
     else if (!IsApart(copy))
       schedule_.ComputeAt(copy, At(Name("jb")));
@@ -252,6 +255,12 @@ class DotMatmul {
          alone = !gemm_.dynamic_n && gemm_.n / plan_.block_n < kFewColumnBlocks;
     return operand.name == gemm_.a.name && gemm_.loops.batch.empty() && !gemm_.dynamic_k &&
            bytes <= target_.l2_bytes / 2 && (many || alone);
+  }
+  // Whether it is B, each of whose blocks of columns all rows use at once: they stay in L2.
+  bool HasColumnBlocks(const GemmOperand& operand) const {
+    return operand.name == gemm_.b.name && gemm_.loops.batch.empty() && !gemm_.dynamic_m &&
+           gemm_.m <= plan_.block_m && !gemm_.dynamic_n &&
+           gemm_.n / plan_.block_n >= kFewColumnBlocks;
   }
   void ParallelizeCopy(const std::string& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
@@ -389,6 +398,15 @@ class DotMatmul {
     else
       order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
     schedule_.Reorder(Around(copy, order));
+    std::string columns = "interleave_columns_" + operand.dtype.str() + "_" + w + "x" + n;
+    bool has_columns = operand.k_contiguous() && !types_.wide && at_once == machine_.columns &&
+                       FindTensorIntrinsic(columns);
+    if (has_columns && Try(&schedule_, [&](Schedule* attempt) {
+          attempt->Unroll(LoopOf(copy, sum[1]));  // no thread has a part of it
+          if (IsApart(copy)) ParallelizeOuter(attempt, copy, WorkOf(*attempt, copy), target_);
+          attempt->Tensorize(LoopOf(copy, sum[1]), columns);
+        }))
+      return;
     schedule_.Unroll(LoopOf(copy, own[operand.k_contiguous() ? 2 : 1]));
     ParallelizeCopy(copy);
     // Words as they are.
@@ -422,7 +440,8 @@ class DotMatmul {
 
   void StoreVectors(const std::string& block, const Names& made) {
     int64_t lanes = std::min(target_.vector_bytes / gemm_.c->dtype.bytes(), plan_.tile_n);
-    StoreTile(&schedule_, block, made, lanes, {Name("cv"), Name("ci")}, !whole_tiles());
+    StoreTile(&schedule_, block, made, lanes, {Name("cv"), Name("ci")}, !whole_tiles(),
+              target_.masked_vectors ? TailStrategy::kMask : TailStrategy::kLoop);
   }
 
   Schedule& schedule_;
@@ -445,16 +464,24 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
         "says that they may be");
   const DotTypes& types = *FindTypes(machine, gemm, target);
   int64_t k = StepsOf(machine, types).k;
+  // Elements of a column of A are in as many cache lines: it is transposed in registers first.
+  std::string rows = block.name + "_transposed";
+  bool transposes = gemm.a.m_contiguous() && !types.wide && !IsConstant(*schedule, gemm.a.name) &&
+                    (gemm.dynamic_m || gemm.m >= kLeastTransposedRows);
+  if (transposes) CopyRowsOfA(schedule, block.name, gemm.a, rows);
+  if (transposes) gemm = RequireGemm(*schedule, block.name, Sizes::kDynamic);
   bool whole = !gemm.is_dynamic() && gemm.m % plan.block_m == 0 && gemm.n % plan.block_n == 0 &&
                gemm.k % k == 0;
   Names pads;
   if (!whole) {
     Names before = {gemm.a.name, gemm.b.name};
-    gemm = PadGemm(schedule, block, {plan.block_m, plan.block_n, k}, Sizes::kDynamic);
+    gemm = PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
+                   {plan.block_m, plan.block_n, k}, Sizes::kDynamic);
     for (const std::string& name : {gemm.b.name, gemm.a.name})
       if (!Contains(before, name)) pads.push_back(name);
   }
   DotMatmul(schedule, block.name, gemm, plan, types, machine, target).Run(pads);
+  if (transposes) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target);
 }
 
 Names& Registered() {

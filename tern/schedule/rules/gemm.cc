@@ -407,6 +407,12 @@ IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::stri
   return IndexMap::Parse("(" + from + ") -> (" + others + to + ")");
 }
 
+void CopyRowsOfA(Schedule* schedule, const std::string& block, const GemmOperand& a,
+                 const std::string& copy) {
+  schedule->CacheRead(block, a.name, StorageScope::kGlobal, copy);
+  schedule->TransformLayout(copy, PackedLayout(a.rank, a.own_dim, a.k_dim, "x, k"));
+}
+
 void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
                int64_t lanes, const Schedule::Names& names, bool unroll, TailStrategy tail) {
   if (loops.empty()) return;

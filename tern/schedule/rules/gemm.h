@@ -22,6 +22,7 @@ struct GemmOperand {
   bool is_a = false;
 
   bool k_contiguous() const { return k_dim + 1 == rank; }
+  bool m_contiguous() const { return is_a && own_dim + 1 == rank; }
   int64_t bytes() const { return dtype.bytes(); }
 };
 
@@ -125,6 +126,13 @@ Schedule::Names SharedAxes(const BlockInfo& block);
 // The layout of an operand's copy, or of C: other dimensions first, then what is said of "x", its M
 // or N, and of "k". PackedLayout(b, "x // 32, k, x % 32") is panels of 32 columns.
 IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::string& to);
+
+// Fewer rows of an M-contiguous A are read in place.
+inline constexpr int64_t kLeastTransposedRows = 16;
+// A copy of an M-contiguous A, K-contiguous, which the GEMM reads instead. It is a block of its
+// own, for the rules of transpositions.
+void CopyRowsOfA(Schedule* schedule, const std::string& block, const GemmOperand& a,
+                 const std::string& copy);
 
 // The innermost loop that moved a block into a tile, `loops`, becomes vectors of so many lanes; the
 // loop over vectors and the one around it are unrolled. The tail is that of the split.

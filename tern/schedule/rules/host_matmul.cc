@@ -39,8 +39,6 @@ using P = PackedGemmPlan;
 
 // Columns of a sum of products that are padded to a vector where there is no other one.
 constexpr int64_t kLeastColumns = 2;
-// Tiles of fewer rows of an M-contiguous A are few enough to read it in place.
-constexpr int64_t kLeastTurnedRows = 16;
 // With a dynamic M, blocks of N run in parallel where there are so many, else the M tiles.
 constexpr int64_t kDynamicRowBlocks = 8;
 
@@ -364,12 +362,10 @@ void TurnLeft(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
   GuessSizes(&gemm, target);
   const GemmOperand& a = gemm.a;
   bool is_large = gemm.dynamic_k || gemm.m * gemm.k * a.bytes() > target.l2_bytes;
-  if (a.own_dim + 1 != a.rank || a.dtype != DataType::Float(32) || gemm.c->dtype != a.dtype ||
-      gemm.m < kLeastTurnedRows || !is_large || IsConstant(*schedule, a.name))
+  if (!a.m_contiguous() || a.dtype != DataType::Float(32) || gemm.c->dtype != a.dtype ||
+      gemm.m < kLeastTransposedRows || !is_large || IsConstant(*schedule, a.name))
     return;
-  std::string copy =
-      schedule->CacheRead(block.name, a.name, StorageScope::kGlobal, RowsOfLeft(block.name));
-  schedule->TransformLayout(copy, PackedLayout(a.rank, a.own_dim, a.k_dim, "x, k"));
+  CopyRowsOfA(schedule, block.name, a, RowsOfLeft(block.name));
 }
 
 std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,

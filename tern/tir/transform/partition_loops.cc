@@ -52,8 +52,7 @@ struct Limit {
   Expr first, end;        // one of them is null
   Expr holds;             // where threads meet: a condition on which it does, with neither of them
   bool is_exact = false;  // it fails everywhere else
-  // It masks a vector, which no serial loop inside repeats, and fails in all lanes from here on.
-  // Null where it does not.
+  // It masks a vector (IsCheapMask), and fails in all lanes from here on. Null where it does not.
   Expr all_masked;
   bool is_masked() const { return static_cast<bool>(all_masked); }
   std::optional<TileTail> tail;
@@ -74,6 +73,19 @@ bool MultipliesMatrices(const Stmt& stmt) {
     }
     void VisitNode(const ir::CallNode* node) override {
       found |= IsWarpGroupOperation(node);
+      VisitChildren(node);
+    }
+    bool found = false;
+  } finder;
+  finder.Visit(stmt);
+  return finder.found;
+}
+
+bool HasSerialLoop(const Stmt& stmt) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ForNode* node) override {
+      found |= node->for_kind == ForKind::kSerial;
       VisitChildren(node);
     }
     bool found = false;
@@ -153,12 +165,12 @@ class LimitFinder : public StmtVisitor {
     analyzer_.BindRange(node->var, node->min, node->extent);
     bool is_serial = node->for_kind == ForKind::kSerial;
     has_serial_loop_ |= is_serial;
-    serial_depth_ += is_serial;
+    if (is_serial) serial_.push_back(node);
     const VarNode* around = masked_lane_;
     if (is_masked_(node)) masked_lane_ = node->var.node();
     VisitChildren(node);
     masked_lane_ = around;
-    serial_depth_ -= is_serial;
+    if (is_serial) serial_.pop_back();
   }
   void VisitNode(const AllocateNode* node) override {
     is_special_ |= IsSharedScope(node->buffer->scope);
@@ -191,7 +203,9 @@ class LimitFinder : public StmtVisitor {
     VisitChildren(node);
   }
   void VisitNode(const ir::SelectNode* node) override {
+    bool outer = std::exchange(in_select_, true);
     AddCondition(node->condition);
+    in_select_ = outer;
     VisitChildren(node);
   }
   void VisitNode(const ir::CallNode* node) override {
@@ -224,8 +238,7 @@ class LimitFinder : public StmtVisitor {
   void AddLimit(const Expr& comparison, const Expr& a, const Expr& b, bool strict) {
     std::optional<Limit> limit = FindLimit(a, b, strict);
     if (limit) {
-      if (masked_lane_ && serial_depth_ == 0 &&
-          ir::UsesVar(ir::Substitute(comparison, lets_), masked_lane_))
+      if (IsCheapMask(ir::Substitute(comparison, lets_)))
         if (std::optional<Limit> any = FindLimit(a, b, strict, Inner::kGreatest))
           limit->all_masked = any->end;
       limit->comparison = comparison.get();
@@ -233,6 +246,17 @@ class LimitFinder : public StmtVisitor {
     } else {
       spoiled_.insert(comparison.get());
     }
+  }
+
+  // Whether vectors under a condition cost as much as others. In serial loops inside the mask is
+  // the same in all iterations, and what is masked is a load, or stores beside another loop: a K
+  // loop whose accumulators are masked would wait for each store.
+  bool IsCheapMask(const Expr& condition) const {
+    if (!masked_lane_ || !ir::UsesVar(condition, masked_lane_)) return false;
+    bool varies = std::any_of(serial_.begin(), serial_.end(), [&](const ForNode* loop) {
+      return ir::UsesVar(condition, loop->var.node());
+    });
+    return serial_.empty() || (!varies && (in_select_ || HasSerialLoop(serial_.back()->body)));
   }
 
   // Which values of the body's own variables a limit is for: those for which the comparison fails
@@ -366,8 +390,8 @@ class LimitFinder : public StmtVisitor {
   std::map<const VarNode*, int64_t> unrolled_;  // loops inside, and their extents
   ir::VarMap lets_;                             // those of them that are definitions of indices
   const VarNode* masked_lane_ = nullptr;        // of the masked vectors around
-  int serial_depth_ = 0;
-  bool has_serial_loop_ = false, uses_masks_ = false;
+  std::vector<const ForNode*> serial_;          // loops around
+  bool has_serial_loop_ = false, uses_masks_ = false, in_select_ = false;
   bool is_special_ = false;
   int nodes_ = 0;
 };
@@ -474,6 +498,7 @@ class Partitioner : public AnalyzedMutator {
                        [this](const ForNode* loop) { return HasMaskedTail(loop); });
     if (finder.limits().empty() || !finder.can_partition()) return {};
     if (finder.is_uniform()) return ChooseInside(node, finder.limits());
+    if (finder.uses_masks() && HasMasksAlone(node, finder.limits())) return {};
     return WithVariable(node, "_start", Simple(node->min), [&](const Expr& start) {
       return WithVariable(node, "_stop", Simple(start + node->extent), [&](const Expr& stop) {
         return PartitionBetween(node, finder.limits(), finder.uses_masks(), start, stop);
@@ -552,6 +577,13 @@ class Partitioner : public AnalyzedMutator {
     });
   }
 
+  // Whether all limits are those of masks, of which every iteration has lanes.
+  bool HasMasksAlone(const ForNode* node, const std::vector<Limit>& limits) {
+    Expr stop = Simple(node->min + node->extent);
+    return std::all_of(limits.begin(), limits.end(), [&](const Limit& limit) {
+      return limit.is_masked() && arith::ProveLessEqual(analyzer_, stop, Simple(limit.end));
+    });
+  }
   bool HaveOneEnd(const std::vector<Limit>& limits) {
     Expr end;
     for (const Limit& limit : limits) {

@@ -21,7 +21,8 @@ namespace tern::tir {
 //   selects that body inside, and is not partitioned otherwise.
 // - Loops with `tail = "guard"` stay, and so do vectorized ones whose tail is masked.
 // - So do loops around a serial loop and masked vectors beside it, as tiles of a GEMM, if nothing
-//   but masks depends on the end: a second tile would be more code, and no faster.
+//   but masks depends on the end: a second tile would be more code, and no faster. Masks may be in
+//   further serial loops in which they stay the same, as those over the rows of a block of columns.
 // - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
 // - So do loops in which lanes of a warp exchange values: where a bound depends on the lane, lanes
 //   would meet in different loops.

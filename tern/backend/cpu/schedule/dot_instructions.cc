@@ -35,7 +35,8 @@ DataType SumOf(const Instruction& instruction) {
   return instruction.left.is_float() ? DataType::Float(32) : DataType::Int(32);
 }
 std::string TypeName(DataType dtype) {
-  return dtype.is_float() ? "bf16" : (dtype.is_uint() ? "u" : "s") + Text(dtype.bits());
+  if (dtype.is_float()) return dtype == DataType::Float(16) ? "f16" : "bf16";
+  return (dtype.is_uint() ? "u" : "s") + Text(dtype.bits());
 }
 std::string NameOf(const Instruction& instruction) {
   std::string left = TypeName(instruction.left), right = TypeName(instruction.right);
@@ -119,6 +120,50 @@ void RegisterInterleave(DataType dtype, std::optional<DataType> wide, int64_t wo
            "for k in 0.." + w + ", j in 0.." + n + " {\nY[j * " + w +
                " + k] = " + converted("X[k, j]", "") + "\n}\n",
            "Y[ramp(0, 1, " + all + ")] = shuffle([" + rows + "], [" + order + "])\n");
+}
+
+// The same of so many words of K-contiguous columns, whose words are in rows of Y: a transposition,
+// in each step of which pairs of vectors exchange halves of ever larger parts.
+void RegisterInterleaveColumns(DataType dtype, int64_t word, int64_t columns) {
+  static auto* const done = new std::set<std::string>;
+  std::string w = Text(word), n = Text(columns), all = Text(word * columns), type = dtype.str();
+  std::string name = "interleave_columns_" + type + "_" + w + "x" + n;
+  if (!done->insert(name).second) return;
+  std::string words = "uint" + Text(8 * word * dtype.bytes()) + "x" + n;
+  std::string body;
+  auto vector = [&](const std::string& value, int64_t part, int64_t i) {
+    std::string made = "x" + Text(part) + "_" + Text(i);
+    body += "let " + made + " = " + value + "\n";
+  };
+  auto row = [&](const char* buffer, int64_t i) {
+    return std::string(buffer) + "[" + Text(i) + ", ramp(0, 1, " + all + ")]";
+  };
+  for (int64_t i = 0; i < columns; ++i)
+    vector("reinterpret<" + words + ">(" + row("X", i) + ")", 1, i);
+  for (int64_t part = 1; part < columns; part *= 2)
+    for (int64_t i = 0; i < columns; ++i) {
+      int64_t low = i & ~part, upper = i & part;
+      std::string from;
+      for (int64_t lane = 0; lane < columns; ++lane) {
+        int64_t second = lane & part, source = upper == second ? lane
+                                               : upper         ? lane + part
+                                                               : lane - part;
+        from += (lane ? ", " : "") + Text((second ? columns : 0) + source);
+      }
+      vector("shuffle([x" + Text(part) + "_" + Text(low) + ", x" + Text(part) + "_" +
+                 Text(low | part) + "], [" + from + "])",
+             2 * part, i);
+    }
+  for (int64_t i = 0; i < columns; ++i)
+    body += row("Y", i) + " = reinterpret<" + type + "x" + all + ">(x" + Text(columns) + "_" +
+            Text(i) + ")\n";
+  Register(name,
+           "Y: " + type + "[" + n + ", " + all + "], X: " + type + "[" + n + ", " + all +
+               "] strides(s, 1)",
+           "",
+           "for q in 0.." + n + ", j in 0.." + n + ", k in 0.." + w + " {\nY[q, j * " + w +
+               " + k] = X[j, q * " + w + " + k]\n}\n",
+           body);
 }
 
 // ---- Tiles of x86 (AMX): 16 rows of 64 bytes, which LLVM has registers for.
@@ -210,7 +255,7 @@ void RegisterTiles(const Instruction& instruction, const DotTile& shape) {
 // ---- The rules
 
 const DataType kS8 = DataType::Int(8), kS16 = DataType::Int(16), kU8 = DataType::UInt(8),
-               kBf16 = DataType::Bfloat16();
+               kBf16 = DataType::Bfloat16(), kF16 = DataType::Float(16);
 
 // Whether a machine has an instruction.
 std::function<bool(const schedule::TargetInfo&)> Has(const HasFeature& has,
@@ -229,6 +274,7 @@ void AddRule(DotInstructions rule, const std::vector<Instruction>& instructions,
     if (rule.tiles.empty())
       RegisterVector(instruction, rule.prefix + "_" + name, rule.rows, rule.columns, word);
     RegisterInterleave(instruction.right, {}, word, rule.columns);
+    if (!rule.tiles.empty()) RegisterInterleaveColumns(instruction.right, word, rule.columns);
     rule.types.push_back({instruction.left, instruction.right, SumOf(instruction), name,
                           Has(has, architecture, instruction.feature)});
   }
@@ -260,7 +306,7 @@ void AddPairs(const std::string& name, int priority, int64_t columns,
 
 void AddX86(const HasFeature& has) {
   AddRule({.rule = "amx_matmul",
-           .description = "int8 and bfloat16 by AMX tiles (tdpb*), B in VNNI layout",
+           .description = "int8, bfloat16 and float16 by AMX tiles (tdp*), B in VNNI layout",
            .priority = 38,
            .prefix = "amx",
            .rows = kTileRows,
@@ -272,7 +318,8 @@ void AddX86(const HasFeature& has) {
            {kS8, kU8, "x86.tdpbsud.internal", "amx-int8"},
            {kS8, kS8, "x86.tdpbssd.internal", "amx-int8"},
            {kU8, kU8, "x86.tdpbuud.internal", "amx-int8"},
-           {kBf16, kBf16, "x86.tdpbf16ps.internal", "amx-bf16"}},
+           {kBf16, kBf16, "x86.tdpbf16ps.internal", "amx-bf16"},
+           {kF16, kF16, "x86.tdpfp16ps.internal", "amx-fp16"}},
           "x86_64", has);
   AddRule({.rule = "vnni_matmul_512",
            .description = "int8 and bfloat16 by vpdpbusd and vdpbf16ps, B in VNNI layout",
