@@ -54,6 +54,9 @@ constexpr int64_t kShortSum = 512, kLikelyShort = 256;
 // Up to so many rows or columns are dot products on hosts, unless K is dynamic and shorter than
 // this.
 constexpr int64_t kMostDots = 7, kLeastDotSteps = 24;
+// Keys of attention on hosts that are few: a vector of them. Tiles of more have enough
+// accumulators.
+constexpr int64_t kFewKeys = 16;
 
 // The product of the extents of a block's axes of some roles; null where there is none.
 Expr SizeOf(const BlockInfo& block, const std::vector<AxisRole>& roles) {
@@ -140,6 +143,13 @@ Expr HasFewSteps(const BlockInfo& block) {
   return IsFew(block, AxisRole::kK, kShortSum);
 }
 
+// Whether versions before have all that one is for: few keys are few queries, too.
+bool IsTaken(const std::vector<GemmVersion>& versions, const Expr& when) {
+  arith::Analyzer others;
+  for (const GemmVersion& version : versions) others.Assume(ir::NotNode::Make(version.when));
+  return ir::IsConst(others.Simplify(when), 0);
+}
+
 // Whether a GEMM has an operand that is packed before the first call, once for all sizes.
 bool HasConstants(const Schedule& schedule, const std::vector<BlockInfo>& blocks) {
   return std::any_of(blocks.begin(), blocks.end(), [&](const BlockInfo& block) {
@@ -224,7 +234,11 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     guess.likely_k = kLikelyLong;
     guess.likely_batch = 1;
   };
-  for (const auto& [role, most, likely] : target.is_device ? OfDevices() : OfHosts()) {
+  // Two GEMMs are attention's, which has rules for all of it, whatever the number of keys is.
+  auto is_gemm = [](const BlockInfo& block) { return block.kind == BlockKind::kMatmul; };
+  bool is_alone = std::count_if(blocks.begin(), blocks.end(), is_gemm) == 1;
+  for (auto [role, most, likely] : target.is_device ? OfDevices() : OfHosts()) {
+    if (!target.is_device && !is_alone && role == AxisRole::kN) most = std::min(most, kFewKeys);
     Expr when =
         AllOf(blocks, known, [&](const BlockInfo& block) { return IsFew(block, role, most); });
     if (!when) continue;
@@ -232,20 +246,14 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     if (most == 1) {
       one = SideOfAll(blocks, role, target);
       if (!one || !known.count(one.node())) continue;
-      bool is_made = std::any_of(versions.begin(), versions.end(), [&](const GemmVersion& other) {
-        return other.one.get() == one.get();
-      });
-      if (is_made) continue;
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
     if (!one && target.is_device) add_long(role, likely);
-    // Two GEMMs are attention's, which has rules for all of it, whatever the number of keys is.
-    auto is_gemm = [](const BlockInfo& block) { return block.kind == BlockKind::kMatmul; };
-    bool is_alone = std::count_if(blocks.begin(), blocks.end(), is_gemm) == 1;
     Expr is_long = !target.is_device && is_alone && most <= kMostDots
                        ? AllOf(blocks, known, IsLongDot)
                        : Expr();
     if (is_long) when = when && is_long;
+    if (IsTaken(versions, when)) continue;
     versions.push_back({when, target, one});
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;

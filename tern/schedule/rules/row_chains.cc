@@ -240,8 +240,8 @@ class AttentionFinder : Dataflow {
 
   bool IsMember(size_t at, size_t last, const std::vector<size_t>& rows) const {
     const BlockInfo& block = blocks_[at];
-    return (IsSpatialKind(block.kind) || block.kind == BlockKind::kReduction ||
-            IsOfSeveralBlocks(block.kind)) &&
+    return (IsSpatialKind(block.kind) || block.kind == BlockKind::kInjective ||
+            block.kind == BlockKind::kReduction || IsOfSeveralBlocks(block.kind)) &&
            HasRows(block, blocks_[last], rows);
   }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "tern/arith/linear.h"
 #include "tern/arith/linear_sum.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analyzed_mutator.h"
@@ -16,6 +17,8 @@ using arith::AsInt64;
 // Elements along a dimension that a buffer of a dynamic extent may get though it has fewer: memory
 // of a static size is worth them.
 constexpr int64_t kMostGrown = 256;
+// The same of all of a buffer: what a host has on its stack (lower_allocations.h).
+constexpr int64_t kMostStackBytes = 4096;
 
 class Compacter : public AnalyzedMutator {
  public:
@@ -43,6 +46,17 @@ class Compacter : public AnalyzedMutator {
     return result;
   }
 
+  // Versions of a function for few keys need little memory.
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+    if (!arith::IsFixed(node->condition)) return MutateChildren(node, self);
+    arith::Analyzer::Mark mark = analyzer_.Enter();
+    analyzer_.Assume(node->condition);
+    Stmt then_case = Mutate(node->then_case);
+    analyzer_.Leave(mark);
+    Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
+    return IfThenElseNode::Make(Mutate(node->condition), then_case, else_case, node->span);
+  }
+
   Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
     std::vector<Range> box = Accessed(node);
     if (!box.empty()) {
@@ -56,6 +70,7 @@ class Compacter : public AnalyzedMutator {
         if (!ir::IsConst(box[d].min, 0)) starts[d] = box[d].min;
         changed = true;
       }
+      changed |= MakeConstant(compact.get());
       if (changed) {
         Buffer buffer(compact.get());
         new_buffers_[node->buffer.get()] = buffer;
@@ -107,6 +122,24 @@ class Compacter : public AnalyzedMutator {
     if (ir::AsConstInt(extent)) return extent;
     int64_t most = analyzer_.Bounds(extent).hi;
     return most > 0 && most <= kMostGrown ? Expr(most) : extent;
+  }
+  // Memory of the host that is never large is of a constant size, so that it is on the stack.
+  bool MakeConstant(BufferNode* buffer) const {
+    if (launch_ || OwnerOf(buffer->scope) == ScopeOwner::kBlock) return false;
+    std::vector<Expr> shape;
+    int64_t bytes = buffer->dtype.bytes();
+    bool dynamic = false;
+    for (const Expr& extent : buffer->shape) {
+      int64_t most = ir::AsConstInt(extent).value_or(1);
+      while (bytes * most <= kMostStackBytes && !arith::ProveLessEqual(analyzer_, extent, most))
+        most *= 2;
+      bytes *= most;
+      if (bytes <= 0 || bytes > kMostStackBytes) return false;
+      dynamic |= !ir::AsConstInt(extent);
+      shape.emplace_back(most);
+    }
+    if (dynamic) buffer->shape = std::move(shape);
+    return dynamic;
   }
   Expr AtLeastZero(const Expr& extent) const {
     if (arith::ProveLessEqual(analyzer_, 0, extent)) return extent;
