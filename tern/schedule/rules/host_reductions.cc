@@ -418,8 +418,9 @@ void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& ta
        cuts = steps.whole().get() || !ir::AsConstInt(steps.extent);
   if (reduced.size() > 1 && ((shared && work >= 2 * kPartSteps) || (is_inner && cuts)))
     return ReduceByRows(schedule, block.name, is_inner ? reduced.front() : reduced.back(), target);
+  int64_t likely = target.likely_steps ? target.likely_steps : 2 * kPartSteps;
   if (shared && reduced.size() == 1 &&
-      ir::AsConstInt(steps.extent).value_or(2 * kPartSteps) >= 2 * kPartSteps)
+      ir::AsConstInt(steps.extent).value_or(likely) >= 2 * kPartSteps)
     return ReduceByParts(schedule, block.name, steps, target);
   std::string last = ReduceInRows(schedule, block.name, steps, target);
   ParallelizeOuter(schedule, last, work, target);

@@ -8,6 +8,17 @@
 //   for p, parallel: for r in 16384: Y[p, r] = X[p, r] op (Y[p, r - 1], or carries[p])
 //
 // Declines scans of rows, which are threads' each (parallel_loops), and short ones.
+//
+// vectorize_steps: a block whose outer loops run in order, and the innermost one along contiguous
+// memory in any, as updates of rows at indices that may be the same:
+//
+//   for i (scan) { for j_p, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } } }
+//
+// Steps of fewer than 2 * 65,536 operations stay on one thread. Declines where the innermost loop
+// is not that of a contiguous spatial axis, or an outer one is spatial: its iterations are threads'
+// (parallel_loops).
+#include <algorithm>
+
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/host_reductions.h"
@@ -49,9 +60,43 @@ void ScanParts(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   }
 }
 
+void VectorizeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  const std::string& name = block.name;
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+  std::optional<size_t> axis = FindVectorAxis(block);
+  if (!axis || nest.loops.size() < 2 || !nest.around.empty() ||
+      nest.loops.back()->var.name() != block.axes[*axis].loop)
+    Refuse("the innermost loop is not that of a spatial axis along contiguous memory");
+  for (size_t i = 0; i + 1 < nest.loops.size(); ++i)
+    if (UseOf(nest.block, nest.loops[i]->var.node()).spatial)
+      Refuse("the iterations of loop " + nest.loops[i]->var.name() + " are independent");
+  int64_t lanes = LanesFor(block, *axis, target, 2);
+  if (lanes == 0) Refuse("fewer than two elements fit in a vector");
+  const Expr& extent = block.axes[*axis].extent;
+  std::string loop = block.axes[*axis].loop;
+  int64_t part =
+      std::max<int64_t>(kParallelOperations / std::max<int64_t>(block.operations, 1) / lanes, 1);
+  if (target.threads == 1 || ir::AsConstInt(extent).value_or(2 * part * lanes) < 2 * part * lanes) {
+    Lanes split = SplitLanes(schedule, name, loop, lanes, VectorTail(extent));
+    return schedule->Vectorize(LoopOf(name, split.inner));
+  }
+  Schedule::Names parts;
+  for (const char* suffix : {"_p", "_o", "_i"})
+    parts.push_back(FreshLoopName(*schedule, loop + suffix));
+  schedule->Split(LoopOf(name, loop), {part, lanes}, parts, TailStrategy::kMask);
+  schedule->Vectorize(LoopOf(name, parts[2]));
+  schedule->Parallel(LoopOf(name, parts[0]));
+}
+
 }  // namespace
 
 void RegisterHostScanRules() {
+  RegisterRule({.name = "vectorize_steps",
+                .description = "steps in order, each of them by vectors on several threads",
+                .kinds = {BlockKind::kScan, BlockKind::kScatter},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 5,
+                .apply = VectorizeSteps});
   RegisterRule({.name = "parallel_scan",
                 .description = "parts of one long scan on several threads, from the totals before",
                 .kinds = {BlockKind::kScan},

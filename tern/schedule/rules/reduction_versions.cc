@@ -31,6 +31,8 @@ constexpr Guess kFewColumns = {16, 8};
 // On a host, of steps and of rows: vectors that are masked, all but a few lanes, cost what whole
 // ones do.
 constexpr Guess kFewStepsOfHosts[] = {{64, 16}};
+// The same of one result, of which others are reduced in parts for the threads.
+constexpr Guess kOnePartOfHosts[] = {{1 << 14, 1 << 12}};
 
 // The product of the extents of the axes that count; null where it is static.
 template <class Counts>
@@ -76,6 +78,16 @@ Expr DynamicColumns(const BlockInfo& block) {
     has_others |= a != columns && block.axes[a].kind == IterKind::kSpatial;
   if (!has_others || block.axes[columns].kind != IterKind::kSpatial) return {};
   return DynamicSize(block, [&](size_t a) { return a == columns; });
+}
+
+// Whether every reduction is of one result.
+bool HasOneResult(const PrimFunc& function) {
+  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  return std::all_of(blocks.begin(), blocks.end(), [](const BlockInfo& block) {
+    auto is_reduce = [](const BlockAxis& axis) { return axis.kind == IterKind::kReduce; };
+    return !IsRow(block) && (block.kind != BlockKind::kReduction ||
+                             std::all_of(block.axes.begin(), block.axes.end(), is_reduce));
+  });
 }
 
 bool HasRows(const PrimFunc& function) {
@@ -145,6 +157,7 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
   };
   if (is_host) {
     if (!steps.empty()) add_steps(kFewStepsOfHosts);
+    if (!steps.empty() && HasOneResult(function)) add_steps(kOnePartOfHosts);
     return versions;
   }
   if (!steps.empty()) HasRows(function) ? add_steps(kShortRow) : add_steps(kFewSteps);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tern/tir/analysis/operation_estimate.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/outline.h"
 
@@ -10,6 +11,8 @@ namespace tern::tir {
 namespace {
 
 constexpr int64_t kSlotBytes = 8;
+// About as many operations as a core does while threads begin with a loop.
+constexpr int64_t kLeastOperations = 1 << 15;
 
 // The same loop, one iteration after another.
 Stmt Serial(const ForNode* node, const Stmt& body) {
@@ -30,7 +33,10 @@ class Serializer : public StmtMutator {
 class Outliner : public StmtMutator {
  public:
   Outliner(PrimFunc function, std::vector<ir::BaseFunc>* bodies)
-      : function_(std::move(function)), env_(function_->params[0].var), bodies_(bodies) {}
+      : function_(std::move(function)),
+        env_(function_->params[0].var),
+        faults_(function_),
+        bodies_(bodies) {}
 
   PrimFunc Run() { return function_.WithBody(Mutate(function_->body)); }
 
@@ -48,11 +54,18 @@ class Outliner : public StmtMutator {
     if (!fits) return loop;
     std::string name = function_->name + "_parallel" + (count_ ? "_" + std::to_string(count_) : "");
     ++count_;
-    bodies_->push_back(MakeBody(name, loop, scan.buffers, captures));
+    Expr extent = ir::CastNode::Make(DataType::Int(64), node->extent);
+    Expr operations = EstimateOperations(loop, kLeastOperations, faults_);
+    bool may_be_short = operations.get() && !ir::AsConstInt(operations);
+    bodies_->push_back(MakeBody(name, loop, scan.buffers, captures, may_be_short));
 
-    std::vector<Expr> args{env_, ir::StringImmNode::Make(name),
-                           ir::CastNode::Make(DataType::Int(64), node->extent)};
+    std::vector<Expr> args{env_, ir::StringImmNode::Make(name), extent};
     args.insert(args.end(), captures.begin(), captures.end());
+    if (may_be_short) {
+      Expr is_short = operations < Expr(kLeastOperations);
+      args[2] = ir::SelectNode::Make(is_short, Expr(1), extent);
+      args.push_back(ir::SelectNode::Make(is_short, extent, Expr(1)));
+    }
     return EvaluateNode::Make(
         ir::CallNode::Make(intrinsic::kParallelFor, args, DataType::Void(), node->span),
         node->span);
@@ -73,10 +86,10 @@ class Outliner : public StmtMutator {
   }
 
   PrimFunc MakeBody(const std::string& name, const Stmt& loop, const std::vector<Buffer>& buffers,
-                    const std::vector<Var>& captures) const {
+                    const std::vector<Var>& captures, bool may_be_short) const {
     CaptureRenamer renamer;
     Var env = renamer.Rename(env_, env_.name());
-    Var begin("begin"), end("end"), slots("captures", DataType::Handle());
+    Var begin("begin"), end("end"), slots("captures", DataType::Handle()), step("step");
     std::vector<Var> own_vars;
     for (const Var& var : captures) own_vars.push_back(renamer.Rename(var, var.name()));
     std::vector<Buffer> own_buffers;
@@ -85,11 +98,15 @@ class Outliner : public StmtMutator {
     Stmt renamed = renamer.Mutate(loop);
     const auto* own_loop = renamed.As<ForNode>();
     DataType dtype = own_loop->var.dtype();
-    Expr first = ir::CastNode::Make(dtype, begin);
+    auto iteration = [&](const Expr& piece) {
+      return ir::CastNode::Make(dtype, may_be_short ? piece * step : piece);
+    };
+    Expr first = iteration(begin);
     Expr min = ir::IsConst(own_loop->min, 0) ? first : own_loop->min + first;
-    Stmt body = own_loop->With(min, ir::CastNode::Make(dtype, end) - first, own_loop->body);
+    Stmt body = own_loop->With(min, iteration(end) - first, own_loop->body);
     for (size_t i = own_buffers.size(); i-- > 0;)
       body = DeclBufferNode::Make(own_buffers[i], body, own_buffers[i]->span);
+    if (may_be_short) own_vars.push_back(step);
     for (size_t i = own_vars.size(); i-- > 0;) {
       const Var& var = own_vars[i];
       Expr slot = static_cast<int64_t>(i) * kSlotBytes;
@@ -105,6 +122,7 @@ class Outliner : public StmtMutator {
 
   PrimFunc function_;
   Var env_;
+  FaultAnalysis faults_;
   std::vector<ir::BaseFunc>* bodies_;
   int count_ = 0;
 };
