@@ -32,7 +32,7 @@ constexpr int64_t kAccumulatorBytes = 4;
 constexpr int64_t kLeastBatch = 16;
 // The same of blocks of rows; or there are so few blocks of columns that threads have rows alone.
 // Blocks of columns are packed by the threads that multiply them where there are as many.
-constexpr int64_t kLeastRowBlocks = 8, kFewColumnBlocks = 4;
+constexpr int64_t kLeastRowBlocks = 8, kLeastColumnBlocks = 8, kFewColumnBlocks = 4;
 // Words of each column, and bytes of each row, that are packed at a time: whole cache lines, and
 // not more of them than L1 has room for.
 constexpr int64_t kPackedWords = 16, kLineBytes = 64;
@@ -254,13 +254,21 @@ class DotMatmul {
     bool many = !gemm_.dynamic_m && gemm_.m / plan_.block_m >= kLeastRowBlocks,
          alone = !gemm_.dynamic_n && gemm_.n / plan_.block_n < kFewColumnBlocks;
     return operand.name == gemm_.a.name && gemm_.loops.batch.empty() && !gemm_.dynamic_k &&
-           bytes <= target_.l2_bytes / 2 && (many || alone);
+           !HasColumnsOutside() && bytes <= target_.l2_bytes / 2 && (many || alone);
   }
   // Whether it is B, each of whose blocks of columns all rows use at once: they stay in L2.
   bool HasColumnBlocks(const GemmOperand& operand) const {
-    return operand.name == gemm_.b.name && gemm_.loops.batch.empty() && !gemm_.dynamic_m &&
-           gemm_.m <= plan_.block_m && !gemm_.dynamic_n &&
-           gemm_.n / plan_.block_n >= kFewColumnBlocks;
+    return operand.name == gemm_.b.name &&
+           (HasColumnsOutside() ||
+            (gemm_.loops.batch.empty() && !gemm_.dynamic_m && gemm_.m <= plan_.block_m &&
+             !gemm_.dynamic_n && gemm_.n / plan_.block_n >= kFewColumnBlocks));
+  }
+  // Whether there are enough blocks of columns for all threads, and packing them takes longer than
+  // copying rows.
+  bool HasColumnsOutside() const {
+    return gemm_.loops.batch.empty() && !gemm_.dynamic_n &&
+           (gemm_.dynamic_m || gemm_.n >= 2 * gemm_.m) && !IsConstant(schedule_, gemm_.b.name) &&
+           gemm_.n / plan_.block_n >= kLeastColumnBlocks;
   }
   void ParallelizeCopy(const std::string& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
@@ -299,7 +307,9 @@ class DotMatmul {
     split(gemm_.loops.n, plan_.block_n / plan_.tile_n, tile().columns, machine_.columns, "j");
     schedule_.Split(At(gemm_.loops.k), {steps_.k}, {Name("lo"), Name("li")});
     Names order = Around(block_, gemm_.loops.batch);
-    for (const char* loop : {"ib", "jb", "io", "jo", "lo"}) order.push_back(At(Name(loop)));
+    Names loops = {"ib", "jb", "io", "jo", "lo"};
+    if (HasColumnsOutside()) std::swap(loops[0], loops[1]);
+    for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     for (const std::string& loop : TileLoops()) order.push_back(At(loop));
     for (const std::string& loop : InstructionLoops()) order.push_back(At(loop));
     order.push_back(At(Name("li")));
