@@ -240,8 +240,10 @@ class DotMatmul {
       return !IsConstant(schedule_, copy) &&
              Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(loop)); });
     };
-    bool of_batch = target_.threads != 1 && !batch.empty() && !gemm_.dynamic_batch &&
-                    gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2;
+    // Threads share the matrices of a dynamic batch, whatever their number is.
+    bool of_batch = target_.threads != 1 && !batch.empty() &&
+                    (gemm_.dynamic_batch || gemm_.batch >= kLeastBatch) &&
+                    operand.rank == batch.size() + 2;
     if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))) ||
         (HasColumnBlocks(operand) && moves_to(Name("jb"))))
       inside_.push_back(copy);
