@@ -28,8 +28,9 @@ constexpr int64_t kLeastUsesOfFloats = 8;
 constexpr int64_t kMostPadding = 4;
 constexpr double kMostCost = 0.8, kCopiedBytes = 32, kPackedBytes = 8, kStoreCycles = 2;
 constexpr int64_t kAccumulatorBytes = 4;
-// Matrices of a batch that are packed by the threads that multiply them.
-constexpr int64_t kLeastBatch = 16;
+// Matrices of a batch that are packed by the threads that multiply them; fewer where they stay in
+// L2 until then.
+constexpr int64_t kLeastBatch = 16, kLeastBatchInL2 = 4;
 // The same of blocks of rows; or there are so few blocks of columns that threads have rows alone.
 // Blocks of columns are packed by the threads that multiply them where there are as many.
 constexpr int64_t kLeastRowBlocks = 8, kLeastColumnBlocks = 8, kFewColumnBlocks = 4;
@@ -125,6 +126,16 @@ bool IsTooMuchPadding(const Gemm& gemm, const P& plan, int64_t k, int64_t bytes,
   return plan.cycles + copies + results >= kMostCost * gemm.flops() / 2 / lanes;
 }
 
+// Cycles to copy operands that whole blocks of the plan pad, and nothing else does.
+double PaddingCycles(const Gemm& gemm, const P& plan, int64_t k) {
+  if (gemm.dynamic_k || gemm.k != k) return 0;
+  int64_t bytes = 0;
+  if (gemm.a.k_contiguous() && !gemm.dynamic_m && gemm.m % plan.block_m != 0)
+    bytes += gemm.m * k * gemm.a.bytes();
+  if (!gemm.dynamic_n && gemm.n % plan.block_n != 0) bytes += gemm.n * k * gemm.b.bytes();
+  return static_cast<double>(gemm.batch * bytes) / kCopiedBytes;
+}
+
 // A block of about so much of a number that all blocks can have, where the number is extended a
 // little; a multiple of a tile's.
 int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
@@ -166,7 +177,8 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
                     plan.block_n % plan.tile_n == 0;
     if (!possible) continue;
     int64_t k_steps = k / steps.k;
-    plan.cycles = static_cast<double>(gemm.batch) * cycles * static_cast<double>(k_steps);
+    plan.cycles = static_cast<double>(gemm.batch) * cycles * static_cast<double>(k_steps) +
+                  PaddingCycles(gemm, plan, k);
     double peak = machine.tiles.empty() ? 1.0 / static_cast<double>(target.fma_per_cycle)
                                         : machine.tile_cycles;
     plan.limit =
@@ -241,8 +253,11 @@ class DotMatmul {
              Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(loop)); });
     };
     // Threads share the matrices of a dynamic batch, whatever their number is.
+    int64_t own = operand.is_a ? gemm_.m : gemm_.n,
+            least = own * gemm_.k * operand.bytes() > target_.l2_bytes / 2 ? kLeastBatch
+                                                                           : kLeastBatchInL2;
     bool of_batch = target_.threads != 1 && !batch.empty() &&
-                    (gemm_.dynamic_batch || gemm_.batch >= kLeastBatch) &&
+                    (gemm_.dynamic_batch || gemm_.batch >= least) &&
                     operand.rank == batch.size() + 2;
     if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))) ||
         (HasColumnBlocks(operand) && moves_to(Name("jb"))))
