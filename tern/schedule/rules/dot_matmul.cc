@@ -177,8 +177,9 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
                     plan.block_n % plan.tile_n == 0;
     if (!possible) continue;
     int64_t k_steps = k / steps.k;
-    plan.cycles = static_cast<double>(gemm.batch) * cycles * static_cast<double>(k_steps) +
-                  PaddingCycles(gemm, plan, k);
+    plan.cycles = static_cast<double>(gemm.batch) * cycles * static_cast<double>(k_steps);
+    // Vectors take so much longer than copies that other tiles would not pay.
+    if (!machine.tiles.empty()) plan.cycles += PaddingCycles(gemm, plan, k);
     double peak = machine.tiles.empty() ? 1.0 / static_cast<double>(target.fma_per_cycle)
                                         : machine.tile_cycles;
     plan.limit =

@@ -64,8 +64,9 @@ void SetCost(const PackedGemmProblem& problem, const TargetInfo& target, P* plan
   auto batch = static_cast<double>(gemm.batch), b_bytes = static_cast<double>(problem.b_bytes());
   double arithmetic = batch * static_cast<double>(gemm.k) *
                       GemmStepCycles(plan->tile(), gemm.m, gemm.n, gemm.b.bytes(), target);
-  // Accumulators are loaded and stored for each block of K.
-  if (plan->block_k) arithmetic *= 1 + divide(2, plan->block_k);
+  // Accumulators of several tiles are loaded and stored for each block of K; those of one tile
+  // while B comes from memory.
+  if (plan->block_k && plan->tile_m < gemm.m) arithmetic *= 1 + divide(2, plan->block_k);
   double memory = 0, packing = 0;
   if (problem.b_bytes() > target.l2_bytes)
     memory = batch * divide(b_bytes, target.memory_bytes_per_cycle);
