@@ -28,11 +28,12 @@ constexpr int64_t kLeastUsesOfFloats = 8;
 constexpr int64_t kMostPadding = 4;
 constexpr double kMostCost = 0.8, kCopiedBytes = 32, kPackedBytes = 8, kStoreCycles = 2;
 constexpr int64_t kAccumulatorBytes = 4;
-// Matrices of a batch that are packed by the threads that multiply them.
-constexpr int64_t kLeastBatch = 16;
+// Matrices of a batch that are packed by the threads that multiply them; fewer where they stay in
+// L2 until then.
+constexpr int64_t kLeastBatch = 16, kLeastBatchInL2 = 4;
 // The same of blocks of rows; or there are so few blocks of columns that threads have rows alone.
 // Blocks of columns are packed by the threads that multiply them where there are as many.
-constexpr int64_t kLeastRowBlocks = 8, kFewColumnBlocks = 4;
+constexpr int64_t kLeastRowBlocks = 8, kLeastColumnBlocks = 8, kFewColumnBlocks = 4;
 // Words of each column, and bytes of each row, that are packed at a time: whole cache lines, and
 // not more of them than L1 has room for.
 constexpr int64_t kPackedWords = 16, kLineBytes = 64;
@@ -125,6 +126,16 @@ bool IsTooMuchPadding(const Gemm& gemm, const P& plan, int64_t k, int64_t bytes,
   return plan.cycles + copies + results >= kMostCost * gemm.flops() / 2 / lanes;
 }
 
+// Cycles to copy operands that whole blocks of the plan pad, and nothing else does.
+double PaddingCycles(const Gemm& gemm, const P& plan, int64_t k) {
+  if (gemm.dynamic_k || gemm.k != k) return 0;
+  int64_t bytes = 0;
+  if (gemm.a.k_contiguous() && !gemm.dynamic_m && gemm.m % plan.block_m != 0)
+    bytes += gemm.m * k * gemm.a.bytes();
+  if (!gemm.dynamic_n && gemm.n % plan.block_n != 0) bytes += gemm.n * k * gemm.b.bytes();
+  return static_cast<double>(gemm.batch * bytes) / kCopiedBytes;
+}
+
 // A block of about so much of a number that all blocks can have, where the number is extended a
 // little; a multiple of a tile's.
 int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
@@ -167,6 +178,8 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
     if (!possible) continue;
     int64_t k_steps = k / steps.k;
     plan.cycles = static_cast<double>(gemm.batch) * cycles * static_cast<double>(k_steps);
+    // Vectors take so much longer than copies that other tiles would not pay.
+    if (!machine.tiles.empty()) plan.cycles += PaddingCycles(gemm, plan, k);
     double peak = machine.tiles.empty() ? 1.0 / static_cast<double>(target.fma_per_cycle)
                                         : machine.tile_cycles;
     plan.limit =
@@ -240,8 +253,13 @@ class DotMatmul {
       return !IsConstant(schedule_, copy) &&
              Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(loop)); });
     };
-    bool of_batch = target_.threads != 1 && !batch.empty() && !gemm_.dynamic_batch &&
-                    gemm_.batch >= kLeastBatch && operand.rank == batch.size() + 2;
+    // Threads share the matrices of a dynamic batch, whatever their number is.
+    int64_t own = operand.is_a ? gemm_.m : gemm_.n,
+            least = own * gemm_.k * operand.bytes() > target_.l2_bytes / 2 ? kLeastBatch
+                                                                           : kLeastBatchInL2;
+    bool of_batch = target_.threads != 1 && !batch.empty() &&
+                    (gemm_.dynamic_batch || gemm_.batch >= least) &&
+                    operand.rank == batch.size() + 2;
     if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))) ||
         (HasColumnBlocks(operand) && moves_to(Name("jb"))))
       inside_.push_back(copy);
@@ -254,13 +272,21 @@ class DotMatmul {
     bool many = !gemm_.dynamic_m && gemm_.m / plan_.block_m >= kLeastRowBlocks,
          alone = !gemm_.dynamic_n && gemm_.n / plan_.block_n < kFewColumnBlocks;
     return operand.name == gemm_.a.name && gemm_.loops.batch.empty() && !gemm_.dynamic_k &&
-           bytes <= target_.l2_bytes / 2 && (many || alone);
+           !HasColumnsOutside() && bytes <= target_.l2_bytes / 2 && (many || alone);
   }
   // Whether it is B, each of whose blocks of columns all rows use at once: they stay in L2.
   bool HasColumnBlocks(const GemmOperand& operand) const {
-    return operand.name == gemm_.b.name && gemm_.loops.batch.empty() && !gemm_.dynamic_m &&
-           gemm_.m <= plan_.block_m && !gemm_.dynamic_n &&
-           gemm_.n / plan_.block_n >= kFewColumnBlocks;
+    return operand.name == gemm_.b.name &&
+           (HasColumnsOutside() ||
+            (gemm_.loops.batch.empty() && !gemm_.dynamic_m && gemm_.m <= plan_.block_m &&
+             !gemm_.dynamic_n && gemm_.n / plan_.block_n >= kFewColumnBlocks));
+  }
+  // Whether there are enough blocks of columns for all threads, and packing them takes longer than
+  // copying rows.
+  bool HasColumnsOutside() const {
+    return gemm_.loops.batch.empty() && !gemm_.dynamic_n &&
+           (gemm_.dynamic_m || gemm_.n >= 2 * gemm_.m) && !IsConstant(schedule_, gemm_.b.name) &&
+           gemm_.n / plan_.block_n >= kLeastColumnBlocks;
   }
   void ParallelizeCopy(const std::string& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
@@ -299,7 +325,9 @@ class DotMatmul {
     split(gemm_.loops.n, plan_.block_n / plan_.tile_n, tile().columns, machine_.columns, "j");
     schedule_.Split(At(gemm_.loops.k), {steps_.k}, {Name("lo"), Name("li")});
     Names order = Around(block_, gemm_.loops.batch);
-    for (const char* loop : {"ib", "jb", "io", "jo", "lo"}) order.push_back(At(Name(loop)));
+    Names loops = {"ib", "jb", "io", "jo", "lo"};
+    if (HasColumnsOutside()) std::swap(loops[0], loops[1]);
+    for (const std::string& loop : loops) order.push_back(At(Name(loop)));
     for (const std::string& loop : TileLoops()) order.push_back(At(loop));
     for (const std::string& loop : InstructionLoops()) order.push_back(At(loop));
     order.push_back(At(Name("li")));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GEMM of low precision (int8, int16, bfloat16) on hosts, by dot-product instructions: VNNI, AMX,
-// sdot, mmla.
+// GEMM of low precision (int8, int16, bfloat16, float16) on hosts, by dot-product instructions:
+// VNNI, AMX, sdot, mmla.
 //
-//   B_packed = K-interleaved panels of B      prepacked where B is constant
-//   for ib, jb, in parallel                   block_m x block_n
+//   A_rows = A, K-contiguous                  where A is M-contiguous
+//   B_packed = K-interleaved panels of B      prepacked where B is constant; or below, for a block
+//   for ib, jb, in parallel                   block_m x block_n; jb outside where B is packed in it
 //     for io, jo, tiles of a block
 //       acc[tile_m, tile_n] = 0               vector or tile registers
 //       for lo, K of an instruction

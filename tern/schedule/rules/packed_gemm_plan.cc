@@ -22,15 +22,33 @@ constexpr int64_t kPrepackedStreams = 4;
 // rows are prefetched, accumulators stay in L1.
 constexpr int64_t kStreamedBlocks = 8, kLeastStreamedN = 512, kStreamedN = 2048;
 
-// So few rows of a B that is not in L2, or may not be, that memory is the limit.
+// Whether B is not in L2, or may not be.
+bool IsInMemory(const PackedGemmProblem& problem, const TargetInfo& target) {
+  return problem.b_bytes() > target.l2_bytes || problem.gemm.dynamic_n || problem.gemm.dynamic_k;
+}
+// So few rows of such a B that memory is the limit.
 bool IsMemoryBound(const PackedGemmProblem& problem, const TargetInfo& target) {
   return problem.gemm.m <= std::min((target.vector_registers - 2) / 2, target.l1_ways) &&
-         (problem.b_bytes() > target.l2_bytes || problem.gemm.dynamic_n || problem.gemm.dynamic_k);
+         IsInMemory(problem, target);
 }
 
-// All of M, and as many vectors as hide the latency of an accumulator.
-RegisterTile FlatTile(const PackedGemmProblem& problem, const TargetInfo& target) {
-  RegisterTile tile{problem.gemm.m, 2, problem.lanes};
+// Rows of a tile that B is read in place for, at most twice: from memory, then from L1. 0: there
+// are too many. Steps of K that are a multiple of a page apart share the ways of L1.
+int64_t StreamedRows(const PackedGemmProblem& problem, const TargetInfo& target) {
+  const Gemm& gemm = problem.gemm;
+  bool apart = !gemm.dynamic_k && !gemm.dynamic_m && gemm.a.k_contiguous() &&
+               gemm.k * gemm.a.bytes() % kPageBytes != 0;
+  int64_t most = (target.vector_registers - 2) / 2;
+  if (!apart) most = std::min(most, target.l1_ways);
+  bool twice = !gemm.dynamic_m && 4 * gemm.m * target.memory_bytes_per_cycle <=
+                                      5 * gemm.b.bytes() * problem.lanes * target.fma_per_cycle;
+  int64_t rows = gemm.m <= most ? gemm.m : twice ? CeilDiv(gemm.m, 2) : gemm.m;
+  return rows <= most ? rows : 0;
+}
+
+// So many rows, and as many vectors as hide the latency of an accumulator.
+RegisterTile FlatTile(const PackedGemmProblem& problem, int64_t rows, const TargetInfo& target) {
+  RegisterTile tile{rows, 2, problem.lanes};
   auto fits = [&](int64_t n) {
     return target.masked_vectors ? n <= problem.gemm.n : problem.gemm.n % n == 0;
   };
@@ -46,6 +64,9 @@ void SetCost(const PackedGemmProblem& problem, const TargetInfo& target, P* plan
   auto batch = static_cast<double>(gemm.batch), b_bytes = static_cast<double>(problem.b_bytes());
   double arithmetic = batch * static_cast<double>(gemm.k) *
                       GemmStepCycles(plan->tile(), gemm.m, gemm.n, gemm.b.bytes(), target);
+  // Accumulators of several tiles are loaded and stored for each block of K; those of one tile
+  // while B comes from memory.
+  if (plan->block_k && plan->tile_m < gemm.m) arithmetic *= 1 + divide(2, plan->block_k);
   double memory = 0, packing = 0;
   if (problem.b_bytes() > target.l2_bytes)
     memory = batch * divide(b_bytes, target.memory_bytes_per_cycle);
@@ -73,18 +94,18 @@ Pack PackOfA(const PackedGemmProblem& problem, const RegisterTile& tile, const T
 std::vector<P> StreamedPlans(const PackedGemmProblem& problem, const TargetInfo& target,
                              const Wanted<P>& want) {
   const Gemm& gemm = problem.gemm;
-  int64_t acc_bytes = gemm.m * gemm.n * gemm.b.bytes();
+  int64_t acc_bytes = gemm.m * gemm.n * gemm.b.bytes(), rows = StreamedRows(problem, target);
   bool cuts = gemm.dynamic_n || gemm.dynamic_k || gemm.k % kRowStreams != 0 ||
               gemm.n % (2 * problem.lanes) != 0;
   if (problem.b_layout != LayoutOfB::kAsIndexed || gemm.b.k_contiguous() ||
-      (gemm.dynamic_n && gemm.dynamic_m) || !IsMemoryBound(problem, target) ||
+      (gemm.dynamic_n && gemm.dynamic_m) || rows == 0 || !IsInMemory(problem, target) ||
       (cuts && !target.masked_vectors) || gemm.n < 2 * problem.lanes ||
       (problem.constant_b && acc_bytes > target.l1_bytes / 2))
     return {};
   P plan;
-  plan.SetTile(FlatTile(problem, target));
+  plan.SetTile(FlatTile(problem, rows, target));
   plan.pack_a = PackOfA(problem, plan.tile(), target);
-  plan.block_m = gemm.dynamic_m ? 0 : gemm.m;
+  plan.block_m = gemm.dynamic_m ? 0 : RoundUp(gemm.m, rows);
   int64_t n = RoundUp(gemm.n, plan.tile_n);
   auto columns = [&](int64_t blocks) { return RoundUp(CeilDiv(n, blocks), plan.tile_n); };
   int64_t part = std::clamp(columns(kStreamedBlocks),
@@ -164,7 +185,7 @@ std::vector<PackedGemmPlan> PackedGemmPlans(const PackedGemmProblem& problem,
   bool flat = problem.constant_b && !gemm.is_dynamic() && IsMemoryBound(problem, target) &&
               gemm.n % (2 * problem.lanes) == 0;
   if (flat) {
-    tiles = {FlatTile(problem, target)};
+    tiles = {FlatTile(problem, gemm.m, target)};
   } else {
     int64_t vectors = std::min(CeilDiv(gemm.n, problem.lanes), target.vector_registers);
     for (const RegisterTile& tile : RegisterTiles(gemm.m, vectors, problem.lanes, target))
