@@ -101,7 +101,9 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       plan.stages *= 2;
     plan.stages = want.Or(&P::stages, plan.stages);
     if (plan.stages < 1 || plan.stages > fitting) continue;
-    for (int64_t parts : SplitsOfK(schedule, gemm, plan, target, kWantedBlocks)) {
+    // A dynamic K may be too short for many parts.
+    int64_t wanted = gemm.dynamic_k ? 1 : kWantedBlocks;
+    for (int64_t parts : SplitsOfK(schedule, gemm, plan, target, wanted)) {
       plan.split_k = parts;
       SetCost(gemm, target, &plan);
       plans.push_back(plan);
