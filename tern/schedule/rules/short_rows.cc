@@ -46,7 +46,7 @@ std::vector<GemmVersion> FindShortRowVersions(const PrimFunc& function, const Ta
     return ir::MakeConst(extent.dtype(), static_cast<double>(value));
   };
   for (const BlockInfo& block : blocks) {
-    if (block.axes.size() < 2 || block.accesses[0].axes.empty()) continue;
+    if (block.axes.size() < 2 || block.accesses.empty() || block.accesses[0].axes.empty()) continue;
     if (std::optional<Transposition> across = FindTransposition(block)) {
       for (size_t axis : {across->written, across->read}) {
         const Expr& side = block.axes[axis].extent;
