@@ -2,6 +2,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "tern/ffi/text.h"
@@ -17,6 +18,7 @@
 #include "tern/schedule/rules/polyphase.h"
 #include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
+#include "tern/schedule/rules/short_rows.h"
 #include "tern/schedule/rules/split_borders.h"
 #include "tern/schedule/rules/split_updates.h"
 #include "tern/tir/analysis/packed_elements.h"
@@ -264,25 +266,27 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
     Expr when;
     PrimFunc function;
     std::vector<RuleResult> results;
+    Var one;
   };
   std::vector<Made> made;
   std::vector<Asked> asked;
+  std::map<const VarNode*, FunctionView> singles;
   for (const GemmVersion& version : versions) {
+    const VarNode* one = version.one ? version.one.node() : nullptr;
+    if (one && !singles.count(one)) singles[one] = WithSingleExtent(function, version.one);
     std::vector<RuleResult> results;
-    if (version.one) {
-      FunctionView single = WithSingleExtent(function, version.one);
-      PrimFunc other = ScheduleBlocks(single.function, version.target, &asked, &results);
-      made.push_back(
-          {version.when, other.WithBody(single.Around(other->body)), std::move(results)});
-      continue;
-    }
-    PrimFunc other = ScheduleBlocks(function, version.target, &asked, &results);
-    if (StructuralEqual(other, scheduled)) continue;
-    if (!made.empty() && StructuralEqual(other, made.back().function))
+    PrimFunc other =
+        ScheduleBlocks(one ? singles[one].function : function, version.target, &asked, &results);
+    if (!one && StructuralEqual(other, scheduled)) continue;
+    if (!made.empty() && made.back().one.get() == one &&
+        StructuralEqual(other, made.back().function))
       made.back().when = made.back().when || version.when;
     else
-      made.push_back({version.when, other, std::move(results)});
+      made.push_back({version.when, other, std::move(results), version.one});
   }
+  for (Made& one : made)
+    if (one.one)
+      one.function = one.function.WithBody(singles[one.one.node()].Around(one.function->body));
   Stmt body = scheduled->body;
   for (size_t i = made.size(); i-- > 0;)
     body = IfThenElseNode::Make(made[i].when, CopyWithFreshDefs(made[i].function->body), body,
@@ -305,8 +309,8 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
                                        : ffi::Join(one.refusals));
   if (!asked.empty()) return scheduled;
   std::vector<GemmVersion> versions = FindGemmVersions(function, target);
-  for (GemmVersion& version : FindReductionVersions(function, target))
-    versions.push_back(std::move(version));
+  for (auto* find : {FindReductionVersions, FindShortRowVersions})
+    for (GemmVersion& version : find(function, target)) versions.push_back(std::move(version));
   std::vector<GemmVersion> others = versions;
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
   // An extent of 1 is no multiple.

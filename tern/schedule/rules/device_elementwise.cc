@@ -31,7 +31,8 @@ namespace {
 
 // Bytes that a thread writes, element by element, so that as many loads are under way at a time.
 constexpr int64_t kUnrolledBytes = 16;
-// Shorter rows, whose length is known, are taken as one row.
+// Shorter rows, whose length is known, are taken as one row, and so are those of a dynamic length
+// that is taken to be short (short_rows.h).
 constexpr int64_t kShortRow = 512;
 
 // Whether an access is of all elements of a dense tensor, along the axes in their order.
@@ -122,7 +123,7 @@ void MoveScalars(Schedule* schedule, const BlockInfo& block, Schedule::Names loo
   int64_t count = NumElements(block), row = 0;
   for (const BlockAxis& axis : block.axes)
     if (axis.loop == loops.back()) row = ConstExtent(axis);
-  bool in_rows = loops.size() > 1 && (row == 0 || row >= kShortRow);
+  bool in_rows = loops.size() > 1 && (row == 0 ? target.likely_columns == 0 : row >= kShortRow);
   std::string last = in_rows ? loops.back() : FuseLoops(schedule, name, loops);
   int64_t threads = ThreadsFor(count, target),
           unrolled = std::max<int64_t>(4, kUnrolledBytes / block.accesses[0].buffer->dtype.bytes());

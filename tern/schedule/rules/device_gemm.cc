@@ -2,6 +2,7 @@
 #include "tern/schedule/rules/device_gemm.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
@@ -105,6 +106,11 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const Target
   return *gemm;
 }
 
+bool IsMultiple(const Expr& extent, int64_t factor) {
+  arith::ModularSet set = arith::Analyzer().Modular(extent);
+  return set.knows_remainder(factor) && set.base % factor == 0;
+}
+
 bool UnpacksInCopies(const Schedule& schedule, const Gemm& gemm, const DeviceGemmPlan& plan) {
   bool pads_b = gemm.dynamic_n || gemm.n % plan.tile_n != 0 || plan.PadsK(gemm);
   if (gemm.dynamic_m || gemm.m > plan.tile_m || pads_b) return false;
@@ -121,10 +127,11 @@ bool UnpacksInCopies(const Schedule& schedule, const Gemm& gemm, const DeviceGem
 }
 
 std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
-                               const DeviceGemmPlan& plan, const TargetInfo& target) {
+                               const DeviceGemmPlan& plan, const TargetInfo& target,
+                               int64_t wanted) {
   std::vector<int64_t> splits = {1};
   bool in_order = gemm.c->dtype.is_float() && !HasFlag(schedule.function(), attr::kReassociate);
-  int64_t wanted = UnpacksInCopies(schedule, gemm, plan) ? kResidentBlocks : 1;
+  if (UnpacksInCopies(schedule, gemm, plan)) wanted = kResidentBlocks;
   if (in_order || TilesOf(gemm, plan) * 2 > wanted * target.busy_blocks) return splits;
   for (int64_t parts = 2; parts <= kMostParts; parts *= 2)
     if (gemm.k >= parts * plan.tile_k * kLeastSteps) splits.push_back(parts);
@@ -171,20 +178,29 @@ Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& 
 double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const TileCycles& tile,
                         const TargetInfo& target) {
   int64_t k = CeilDiv(gemm.k, plan.split_k);
-  auto waves = static_cast<double>(CeilDiv(TilesOf(gemm, plan) * plan.split_k, target.busy_blocks)),
-       steps = static_cast<double>(CeilDiv(k, plan.tile_k));
+  auto steps = static_cast<double>(CeilDiv(k, plan.tile_k));
   double copy = tile.bytes / kL2BytesPerCycle;
   double both = std::max(tile.multiply, copy) + kNotHidden * std::min(tile.multiply, copy);
-  // A step waits for the copy that was started some stages before.
-  double ahead = tile.waits ? std::min<double>(waves, kResidentBlocks)
-                            : static_cast<double>(std::max<int64_t>(plan.stages - 1, 1));
-  double waited = kMemoryLatency / ahead;
-  both = std::max(both, waited) + (tile.waits ? kNotHidden * std::min(both, waited) : 0);
-  double cycles = waves * steps * both + kStartCycles;
-  if (plan.split_k == 1) return cycles;
-  auto parts = static_cast<double>(plan.split_k * gemm.batch * gemm.m) *
-               static_cast<double>(gemm.n * gemm.c->dtype.bytes());
-  return cycles + 2 * parts / kMemoryBytesPerCycle + kLaunchCycles;
+  auto cycles_of = [&](int64_t m, int64_t n) {
+    int64_t tiles = gemm.batch * CeilDiv(m, plan.tile_m) * CeilDiv(n, plan.tile_n);
+    auto waves = static_cast<double>(CeilDiv(tiles * plan.split_k, target.busy_blocks));
+    // A step waits for the copy that was started some stages before.
+    double ahead = tile.waits ? std::min<double>(waves, kResidentBlocks)
+                              : static_cast<double>(std::max<int64_t>(plan.stages - 1, 1));
+    double waited = kMemoryLatency / ahead;
+    double step = std::max(both, waited) + (tile.waits ? kNotHidden * std::min(both, waited) : 0);
+    auto results = static_cast<double>(gemm.batch * m) * static_cast<double>(n);
+    double cycles =
+        waves * steps * step + kStartCycles + results * tile.stored / kMemoryBytesPerCycle;
+    if (plan.split_k == 1) return cycles;
+    auto parts = results * static_cast<double>(plan.split_k * gemm.c->dtype.bytes());
+    return cycles + 2 * parts / kMemoryBytesPerCycle + kLaunchCycles;
+  };
+  double likely = cycles_of(gemm.m, gemm.n);
+  int64_t least_m = gemm.dynamic_m && target.least_m > 0 ? target.least_m : gemm.m,
+          least_n = gemm.dynamic_n && target.least_n > 0 ? target.least_n : gemm.n;
+  if (least_m >= gemm.m && least_n >= gemm.n) return likely;
+  return std::sqrt(likely * cycles_of(std::min(least_m, gemm.m), std::min(least_n, gemm.n)));
 }
 
 std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order, int64_t rows) {

@@ -39,14 +39,19 @@ struct DeviceGemmPlan : PlanCost {
 // The GEMM of a block as it is, or after im2col. Refuses what is none.
 Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block, const TargetInfo& target);
 
+// Whether an extent, also a dynamic one, is known to be a multiple (aligned_sizes.h).
+bool IsMultiple(const tir::Expr& extent, int64_t factor);
+
 // Whether B is unpacked in its copies: it is computed of narrower elements, and M is one tile. A
 // thread then waits for what it loads, as copies that compute are not asynchronous, and several
 // thread blocks on a multiprocessor have to hide that.
 bool UnpacksInCopies(const Schedule& schedule, const Gemm& gemm, const DeviceGemmPlan& plan);
 
-// The numbers of parts of K that are worth a try: 1, and others where there are few tiles.
+// The numbers of parts of K that are worth a try: 1, and others where there are few tiles: less
+// than half of what keeps the device busy, with so many `wanted` on each multiprocessor.
 std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
-                               const DeviceGemmPlan& plan, const TargetInfo& target);
+                               const DeviceGemmPlan& plan, const TargetInfo& target,
+                               int64_t wanted = 1);
 // K in as many parts as a plan has: the block of one part each, and its GEMM.
 struct GemmPart {
   std::string block;
@@ -62,9 +67,10 @@ struct TileCycles {
   double multiply = 0;
   double bytes = 0;    // copied to shared memory
   bool waits = false;  // for memory, in each step
+  double stored = 0;   // bytes that memory takes for an element of the result
 };
 // Cycles of all thread blocks, in waves over the device. A tile takes what is longer: to multiply,
-// or to copy from L2.
+// or to copy from L2. Of dynamic sizes the geometric mean of the likely and the least ones.
 double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const TileCycles& tile,
                         const TargetInfo& target);
 

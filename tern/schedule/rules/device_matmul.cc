@@ -27,8 +27,11 @@ namespace {
 // K that a thread takes at a time, as vectors where A is K-contiguous.
 constexpr int64_t kGroup = 4;
 constexpr int64_t kMostStages = 4;
-// FMAs of a multiprocessor in a cycle, for the cost model.
+// FMAs of a multiprocessor in a cycle, for the cost model, and what memory takes at once.
 constexpr double kFmaPerCycle = 128;
+constexpr int64_t kSectorBytes = 32;
+// Thread blocks of a multiprocessor that hide the latencies of each other, so that K is split.
+constexpr int64_t kWantedBlocks = 4;
 
 struct ThreadBlockGemmPlan : DeviceGemmPlan {
   int64_t thread_m = 0, thread_n = 0;  // of a thread, accumulators in registers
@@ -61,27 +64,33 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
                     (1 + (m + n) / (m * n) + 1 / static_cast<double>(plan->tile_k * 8));
   auto bytes = static_cast<double>((plan->tile_m * gemm.a.bytes() + plan->tile_n * gemm.b.bytes()) *
                                    plan->tile_k);
-  plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes}, target);
+  // Neighbours in one thread that are no vector are stored one by one, a sector of memory each.
+  bool is_vector = plan->thread_n == 1 || IsMultiple(gemm.c->shape.back(), kGroup);
+  auto stored = static_cast<double>(is_vector ? gemm.c->dtype.bytes() : kSectorBytes);
+  plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes, false, stored}, target);
 }
 
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
                               const Wanted<P>& want) {
   struct Choice {
-    int64_t tile_m, tile_n, tile_k, thread;  // a thread computes thread x thread
+    int64_t tile_m, tile_n, tile_k, thread_m, thread_n;
   };
   std::vector<P> plans;
-  for (const Choice& choice : {Choice{128, 128, 8, 8},
-                               {64, 64, 8, 4},
-                               {64, 64, 4, 4},
-                               {32, 32, 8, 4},
-                               {32, 32, 4, 4},
-                               {16, 128, 16, 4},
-                               {128, 16, 16, 4},
-                               {16, 64, 16, 4}}) {
+  // The last one stores neighbours by neighbouring threads.
+  for (const Choice& choice : {Choice{128, 128, 8, 8, 8},
+                               {64, 64, 8, 4, 4},
+                               {64, 64, 4, 4, 4},
+                               {32, 32, 8, 4, 4},
+                               {32, 32, 4, 4, 4},
+                               {16, 128, 16, 4, 4},
+                               {128, 16, 16, 4, 4},
+                               {16, 64, 16, 4, 4},
+                               {32, 128, 8, 16, 1}}) {
     P plan;
     plan.tile_m = choice.tile_m;
     plan.tile_n = choice.tile_n;
-    plan.thread_m = plan.thread_n = choice.thread;
+    plan.thread_m = choice.thread_m;
+    plan.thread_n = choice.thread_n;
     plan.tile_k = choice.tile_k;
     int64_t fitting = target.shared_bytes / plan.StageBytes(gemm);
     if (plan.threads() > target.max_threads || fitting < 1 ||
@@ -92,7 +101,9 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
       plan.stages *= 2;
     plan.stages = want.Or(&P::stages, plan.stages);
     if (plan.stages < 1 || plan.stages > fitting) continue;
-    for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
+    // A dynamic K may be too short for many parts.
+    int64_t wanted = gemm.dynamic_k ? 1 : kWantedBlocks;
+    for (int64_t parts : SplitsOfK(schedule, gemm, plan, target, wanted)) {
       plan.split_k = parts;
       SetCost(gemm, target, &plan);
       plans.push_back(plan);
@@ -109,7 +120,7 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
                             {{"threadIdx.y", plan.threads_m()}, {"threadIdx.x", plan.threads_n()}},
                             target.vector_bytes),
         plan_(plan),
-        store_lanes_(target.vector_bytes > 0 ? 4 : 1) {}
+        store_lanes_(target.vector_bytes > 0 ? std::min(plan.thread_n, kGroup) : 1) {}
 
   void Run() {
     std::string reader = KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Transposition on devices, through shared memory.
+#include "tern/schedule/rules/device_transpose.h"
+
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -11,13 +13,6 @@ namespace tern::schedule {
 
 using namespace tern::tir;
 
-namespace {
-
-// The one load whose contiguous axis is not that of the result, both indexed by plain axes.
-struct Transposition {
-  Buffer buffer;
-  size_t written, read;  // axes along which neighbours are written, and read
-};
 std::optional<Transposition> FindTransposition(const BlockInfo& block) {
   if (block.accesses.empty() || !block.accesses[0].store || !block.accesses[0].by_axes ||
       block.conditional || block.accesses[0].axes.empty())
@@ -34,6 +29,8 @@ std::optional<Transposition> FindTransposition(const BlockInfo& block) {
   }
   return found;
 }
+
+namespace {
 
 // Tiles become thread blocks: one axis of them where all extents are static, else the last loops
 // are blockIdx.x and .y, which tells what a tile has. Others are blockIdx.x instead, the only one
@@ -70,9 +67,11 @@ std::string BindTiles(Schedule* schedule, const BlockInfo& block, Schedule::Name
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<Transposition> across = FindTransposition(block);
   if (!across) Refuse("no tensor is read across the contiguous axis of the result");
+  if (target.likely_columns > 0 && target.likely_columns < kLeastTransposed)
+    Refuse("an axis is taken to be short, or too long for a grid");
   Schedule::Names outer = RequireAlone(*schedule, block).spatial;
   int64_t bytes = across->buffer->dtype.bytes();
-  constexpr int64_t kLargeTile = 64, kSmallTile = 32, kLeastSide = 16;
+  constexpr int64_t kLargeTile = 64, kSmallTile = kLeastTile;
   int64_t side = kLargeTile;
   for (size_t axis : {across->written, across->read})
     if (int64_t extent = ConstExtent(block.axes[axis]); extent > 0 && extent <= kSmallTile)
@@ -81,9 +80,9 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   int64_t shared = side * (side + 1) * bytes;
   for (size_t axis : {across->written, across->read}) {
     int64_t extent = ConstExtent(block.axes[axis]);
-    if (extent > 0 && extent < kLeastSide)
+    if (extent > 0 && extent < kLeastTransposed)
       Refuse("axis " + block.axes[axis].var.name() + " has fewer than " +
-             std::to_string(kLeastSide) + " elements");
+             std::to_string(kLeastTransposed) + " elements");
   }
   if (shared > target.shared_bytes || columns < 1)
     Refuse("a tile needs " + std::to_string(shared) + " bytes of shared memory and " +

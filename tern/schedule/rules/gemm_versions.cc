@@ -29,8 +29,10 @@ std::vector<Side> OfDevices() {
           {AxisRole::kM, kFewRows, 16},
           {AxisRole::kN, kFewRows, 16}};
 }
-// Results of a device's GEMV.
-constexpr int64_t kLikelyColumns = 2048;
+// Results of a device's GEMV: up to so many, taken as so many, have their sums in parts.
+constexpr int64_t kFewColumns = 8192, kLikelyColumns = 2048;
+// Their sums, where those are short: a warp's.
+constexpr int64_t kLikelyWarp = 64;
 // On a host, very few columns are dot products; B is not packed for few rows; one column or row is
 // a GEMV; threads share the rows where there are few columns.
 std::vector<Side> OfHosts() {
@@ -38,17 +40,19 @@ std::vector<Side> OfHosts() {
           {AxisRole::kM, 3, 3}, {AxisRole::kM, 8, 8}, {AxisRole::kN, 64, 16}};
 }
 // Up to so many results, of so many steps at least, large tiles are too few for a device. M and N
-// are taken as `side`, K as `steps`: of few it is not split.
+// are taken as `side`, down to `least_side`, K as `steps`: of few it is not split.
 struct Tiles {
-  int64_t results, least_steps, side, steps;
+  int64_t results, least_steps, side, least_side, steps;
   bool is_rare;
 };
 constexpr int64_t kLikelyLong = 4096;
-constexpr Tiles kTiles[] = {{int64_t{1} << 18, 1024, 256, kLikelyLong, false},
-                            {int64_t{1} << 19, 1, 512, 512, false},
-                            {int64_t{1} << 21, 1, 1024, 2048, true}};
+constexpr Tiles kTiles[] = {{int64_t{1} << 18, 1024, 256, 64, kLikelyLong, false},
+                            {int64_t{1} << 19, 1, 512, 128, 512, false},
+                            {int64_t{1} << 21, 1, 1024, 1024, 2048, true}};
 // Of few rows, or columns, the same: so many of the other side, and steps.
 constexpr int64_t kFewOthers = 2048, kLikelyOthers = 1024;
+// Sums of so few steps, taken as so many, take less time than to store the results.
+constexpr int64_t kFewSteps = 64, kLikelyFew = 16;
 // A dynamic K up to here is short: no parts of it are summed by themselves.
 constexpr int64_t kShortSum = 512, kLikelyShort = 256;
 // Up to so many rows or columns are dot products on hosts, unless K is dynamic and shorter than
@@ -150,6 +154,15 @@ bool IsTaken(const std::vector<GemmVersion>& versions, const Expr& when) {
   return ir::IsConst(others.Simplify(when), 0);
 }
 
+// That results of dynamic sizes are sums of few steps of wide elements: narrow ones go through
+// matrix instructions, which need the same tiles.
+Expr StoresMost(const BlockInfo& block) {
+  bool dynamic = IsDynamic(block, AxisRole::kM) || IsDynamic(block, AxisRole::kN);
+  auto is_narrow = [](const BlockAccess& access) { return access.buffer->dtype.bits() < 32; };
+  if (!dynamic || std::any_of(block.accesses.begin(), block.accesses.end(), is_narrow)) return {};
+  return IsFew(block, AxisRole::kK, kFewSteps);
+}
+
 // Whether a GEMM has an operand that is packed before the first call, once for all sizes.
 bool HasConstants(const Schedule& schedule, const std::vector<BlockInfo>& blocks) {
   return std::any_of(blocks.begin(), blocks.end(), [&](const BlockInfo& block) {
@@ -176,6 +189,39 @@ std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo&
     blocks[i].axes[product->k].role = AxisRole::kK;
   }
   return blocks;
+}
+
+// The versions of a device where an extent is 1, its results and steps dynamic or not: few results
+// of long sums, short sums, and others.
+std::vector<GemmVersion> VersionsOfOne(const std::vector<BlockInfo>& blocks,
+                                       const std::set<const VarNode*>& known, const Var& one,
+                                       const TargetInfo& target) {
+  ir::VarMap single = {{one.node(), ir::MakeConst(one.dtype(), 1)}};
+  // Of all GEMMs, where it is dynamic beside the extent that is 1.
+  auto limit = [&](const std::vector<AxisRole>& roles, int64_t most) {
+    return AllOf(blocks, known, [&](const BlockInfo& block) -> Expr {
+      Expr size = SizeOf(block, roles);
+      if (!size) return {};
+      size = arith::Analyzer().Simplify(ir::Substitute(size, single));
+      if (ir::AsConstInt(size)) return {};
+      return ir::LENode::Make(size, ir::MakeConst(size.dtype(), static_cast<double>(most)));
+    });
+  };
+  Expr is_one = Expr(one) == ir::MakeConst(one.dtype(), 1);
+  Expr few = limit({AxisRole::kM, AxisRole::kN, AxisRole::kBatch}, kFewColumns);
+  Expr is_short = limit({AxisRole::kK}, kShortSum);
+  std::vector<GemmVersion> versions;
+  if (few) {
+    Expr is_long = is_short ? few && arith::Analyzer().Simplify(ir::NotNode::Make(is_short)) : few;
+    versions.push_back({is_one && is_long, target, one});
+    versions.back().target.likely_results = kLikelyColumns;
+  }
+  if (is_short) {
+    versions.push_back({is_one && is_short, target, one});
+    versions.back().target.likely_steps = kLikelyWarp;
+  }
+  versions.push_back({is_one, target, one});
+  return versions;
 }
 
 }  // namespace
@@ -248,6 +294,13 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
       if (!one || !known.count(one.node())) continue;
       when = Expr(one) == ir::MakeConst(one.dtype(), 1);
     }
+    if (one.get() && target.is_device && is_alone) {
+      TargetInfo guess = target;
+      (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
+      for (GemmVersion& version : VersionsOfOne(blocks, known, one, guess))
+        versions.push_back(std::move(version));
+      continue;
+    }
     if (!one && target.is_device) add_long(role, likely);
     Expr is_long = !target.is_device && is_alone && most <= kMostDots
                        ? AllOf(blocks, known, IsLongDot)
@@ -268,8 +321,13 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     versions.push_back({when, target, {}, tiles.is_rare});
     TargetInfo& guess = versions.back().target;
     guess.likely_m = guess.likely_n = tiles.side;
+    guess.least_m = guess.least_n = tiles.least_side;
     guess.likely_k = tiles.steps;
     guess.likely_batch = 1;
+  }
+  if (Expr when = AllOf(blocks, known, StoresMost)) {
+    versions.push_back({when, target, {}});
+    versions.back().target.likely_k = kLikelyFew;
   }
   if (Expr when = AllOf(blocks, known, HasFewSteps)) {
     versions.push_back({when, target, {}});

@@ -14,13 +14,16 @@ namespace tern::schedule {
 // A schedule of a GEMM with many rows and columns wastes most of its tiles on one with few. Where M
 // or N is dynamic, a function therefore has versions:
 //
-//   if m == 1 { scheduled with 1 for m: a GEMV, or a reduction }
+//   if m == 1 && n <= 8192 && k > 512 { scheduled with 1 for m: a GEMV whose sums are in parts }
+//   else if m == 1 && k <= 512 { a warp for each of its results }
+//   else if m == 1 { a thread block }
 //   else if n == 1 { the same }
 //   else if m <= 32 { scheduled for few rows; where k >= 2048 and n <= 2048, K is split }
 //   else if n <= 32 { for few columns; the same }
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
 //   else if m * n <= 524288 { small tiles }
 //   else if m * n <= 2097152 { medium ones }
+//   else if k <= 64 { of float32: what is stored counts }
 //   else { for many }
 //
 // and where K alone is dynamic, one for k <= 512, for which K is not split.

@@ -9,6 +9,7 @@
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/operand_copies.h"
 #include "tern/schedule/rules/register_tiles.h"
+#include "tern/tir/analysis/vector_move.h"
 
 namespace tern::schedule {
 namespace {
@@ -20,6 +21,8 @@ constexpr int64_t kBytesUnderWay = 32 << 10, kMostStages = 8;
 
 // FMAs of a multiprocessor in a cycle, for the cost model.
 constexpr double kFmaPerCycle = 1024;
+// Thread blocks of a multiprocessor that hide what each of them waits for.
+constexpr int64_t kWaitingBlocks = 8;
 
 struct TensorCorePlan : DeviceGemmPlan {
   int64_t warps_m = 0, warps_n = 0;  // that share the tile
@@ -64,6 +67,20 @@ bool SharesAccumulators(const Schedule& schedule, const MatrixInstructions& mach
          (!machine.stores_rounded || !OnlyRounds(schedule, gemm.epilogue));
 }
 
+// Whether one tile reads all of an operand, as B where there are few rows. To copy it first would
+// take three times as long as to read it.
+bool IsReadOnce(const Gemm& gemm, const GemmOperand& operand, const P& plan) {
+  return operand.is_a ? gemm.n <= plan.tile_n : gemm.m <= plan.tile_m;
+}
+// Whether rows of an operand of narrow elements may start where nothing is copied asynchronously.
+bool StartsAnywhere(const BlockInfo& block, const GemmOperand& operand) {
+  return std::any_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
+    return !access.store && access.buffer->name == operand.name &&
+           operand.bytes() < tir::kLeastAsyncBytes &&
+           !IsMultiple(access.buffer->shape.back(), tir::kLeastAsyncBytes / operand.bytes());
+  });
+}
+
 // Matrix instructions, with what a warp loads for each.
 void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstructions& machine,
              bool waits, P* plan) {
@@ -81,8 +98,13 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstruction
 // With asynchronous copies a long tile_k in three stages, or a short one in four, more of small
 // tiles, as many as there is memory for. Else one short stage, so that several thread blocks have
 // room, and one computes while another one copies.
-std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
-                              const MatrixInstructions& machine, const Wanted<P>& want) {
+std::vector<P> EnumeratePlans(const Schedule& schedule, const std::string& block, const Gemm& gemm,
+                              const TargetInfo& target, const MatrixInstructions& machine,
+                              const Wanted<P>& want) {
+  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+  std::vector<GemmOperand> odd;  // copied first, or element by element
+  for (const GemmOperand& operand : {gemm.a, gemm.b})
+    if (StartsAnywhere(info, operand)) odd.push_back(operand);
   struct Pace {
     int64_t tile_k, most, least;
   };
@@ -112,9 +134,12 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
                   plan.warps() * machine.lanes <= target.max_threads &&
                   CeilDiv(gemm.m, plan.tile_m) <= target.most_grid_blocks;
       if (!fits) continue;
-      for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
+      bool waits = unpacks || std::any_of(odd.begin(), odd.end(), [&](const GemmOperand& operand) {
+                     return IsReadOnce(gemm, operand, plan);
+                   });
+      for (int64_t parts : SplitsOfK(schedule, gemm, plan, target, waits ? kWaitingBlocks : 1)) {
         plan.split_k = parts;
-        SetCost(gemm, target, machine, unpacks, &plan);
+        SetCost(gemm, target, machine, waits, &plan);
         (unpacks ? unpacking : plans).push_back(plan);
       }
     }
@@ -249,7 +274,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   CheckMatrixDims(gemm, target);
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, machine, want);
+  std::vector<P> plans = EnumeratePlans(*schedule, block.name, gemm, target, machine, want);
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
 }
@@ -260,7 +285,8 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
   bool shares_sums = SharesAccumulators(*schedule, machine, part.gemm, plan);
   std::string type = MatrixTypeOf(part.gemm, target, machine);
   Gemm gemm = PadToTiles(schedule, part, plan);
-  for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
+  for (const GemmOperand& operand : {gemm.a, gemm.b})
+    if (!IsReadOnce(part.gemm, operand, plan)) CopyOddRows(schedule, operand, target);
   // What several blocks read is padded, and stored as it is.
   shares_sums = shares_sums && !gemm.epilogue.empty();
   MatrixScheduler(schedule, part.block, gemm, type, plan, machine, shares_sums).Run();

@@ -32,7 +32,9 @@ struct TargetInfo {
   // A guess of M, N and K of GEMMs where they are dynamic: devices are for large ones; and of the
   // batch. Hosts have guesses of their own.
   int64_t likely_m = 2048, likely_n = 2048, likely_k = 2048, likely_batch = 4;
-  // The same of the results of a reduction; 0: enough to fill the device.
+  // M and N down to which a plan should suit, too; 0: it is for the likely ones.
+  int64_t least_m = 0, least_n = 0;
+  // A guess of the results of a reduction; 0: enough to fill the device.
   int64_t likely_results = 0;
   // And of its steps, or of the elements of a row of several blocks; 0: many.
   int64_t likely_steps = 0;

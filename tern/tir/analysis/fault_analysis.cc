@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/fault_analysis.h"
 
+#include <algorithm>
+
 #include "tern/arith/linear.h"
 #include "tern/arith/overflow.h"
 #include "tern/ir/intrinsic.h"
@@ -8,6 +10,12 @@
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {
+namespace {
+
+// Extents of iterations that run are less: it does not overflow to round them up to tiles.
+constexpr int64_t kMostExtent = int64_t{1} << 62;
+
+}  // namespace
 
 FaultAnalysis::FaultAnalysis(const PrimFunc& function) {
   struct Scan : StmtVisitor {
@@ -44,9 +52,15 @@ void FaultAnalysis::EnterIteration(const Expr& extent) {
   if (const auto* product = extent.As<ir::MulNode>()) {
     EnterIteration(product->a);
     EnterIteration(product->b);
+  } else if (const auto* tiles = extent.As<ir::FloorDivNode>()) {
+    // (n + 31) // 32 of them are none where n is 0.
+    const auto* sum = tiles->a.As<ir::AddNode>();
+    int64_t rest = sum ? ir::AsConstInt(sum->b).value_or(-1) : 0;
+    if (rest >= 0 && rest < ir::AsConstInt(tiles->b).value_or(0))
+      EnterIteration(sum ? sum->a : tiles->a);
   } else if (const auto* var = extent.As<VarNode>()) {
     arith::ConstBounds bounds = analyzer_.Bounds(extent);
-    if (bounds.lo == 0) analyzer_.Bind(Var(var), {1, bounds.hi});
+    if (bounds.lo == 0) analyzer_.Bind(Var(var), {1, std::min(bounds.hi, kMostExtent)});
   }
 }
 

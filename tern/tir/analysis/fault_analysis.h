@@ -20,7 +20,7 @@ class FaultAnalysis {
   void BindLoop(const ForNode* loop);
   void BindLet(const Var& var, const Expr& value);
   // From here on an iteration of a loop of this extent is running: extents of tensors that are
-  // factors of it are not 0.
+  // factors of it, also in tiles, are not 0.
   void EnterIteration(const Expr& extent);
 
   // Whether evaluating `expr` could fault, where `evaluated` (may be null) was evaluated before it.

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/tir/analysis/vector_move.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tern/arith/analyzer.h"
+#include "tern/ir/intrinsic.h"
+#include "tern/ir/visitor.h"
 #include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/flatten_buffers.h"
@@ -51,6 +56,46 @@ const ir::BufferLoadNode* CopiedOrConstant(const Expr& value) {
   bool has_constant =
       select->false_value.As<ir::FloatImmNode>() || ir::AsConstInt(select->false_value);
   return has_constant ? CopiedOrConstant(select->true_value) : nullptr;
+}
+
+bool IsZeroBits(const Expr& value) {
+  if (const auto* number = value.As<ir::FloatImmNode>())
+    return number->value == 0 && !std::signbit(number->value);
+  return ir::IsConst(value, 0);
+}
+
+std::optional<ElementCopy> AsElementCopy(const BufferStoreNode* store) {
+  const auto* call = store->value.As<ir::CallNode>();
+  if (!call || call->name != intrinsic::kAsyncCopy || !call->dtype.is_scalar() ||
+      call->dtype.bytes() < kLeastAsyncBytes || store->buffer->scope != StorageScope::kShared)
+    return {};
+  ElementCopy copy = {};
+  Expr value = call->args[0];
+  for (; !value.As<ir::BufferLoadNode>();) {
+    const auto* select = value.As<ir::SelectNode>();
+    const auto* choice = value.As<ir::CallNode>();
+    if (!select && (!choice || choice->name != ir::kIfThenElse)) return {};
+    const Expr &condition = select ? select->condition : choice->args[0],
+               &otherwise = select ? select->false_value : choice->args[2];
+    if (!IsZeroBits(otherwise)) return {};
+    copy.condition = copy.condition ? copy.condition && condition : condition;
+    value = select ? select->true_value : choice->args[1];
+  }
+  copy.load = value.As<ir::BufferLoadNode>();
+  auto loads = [](const Expr& expr) {
+    bool found = false;
+    ir::ForEachExpr(expr, [&](const Expr& part) {
+      found |= part.As<ir::BufferLoadNode>() || part.As<ir::LetNode>();
+    });
+    return found;
+  };
+  bool is_plain = !(copy.condition.get() && loads(copy.condition)) &&
+                  std::none_of(copy.load->indices.begin(), copy.load->indices.end(), loads) &&
+                  std::none_of(store->indices.begin(), store->indices.end(), loads);
+  if (!is_plain || copy.load->buffer->scope != StorageScope::kGlobal ||
+      copy.load->predicate.get() || store->predicate.get())
+    return {};
+  return copy;
 }
 
 bool IsMatrixStore(const BufferStoreNode* store) {

@@ -5,6 +5,8 @@
 #ifndef TERN_TIR_ANALYSIS_VECTOR_MOVE_H_
 #define TERN_TIR_ANALYSIS_VECTOR_MOVE_H_
 
+#include <optional>
+
 #include "tern/tir/stmt.h"
 
 namespace tern::arith {
@@ -37,6 +39,19 @@ const ir::BufferLoadNode* CopiedOrConstant(const Expr& value);
 // Whether a store is such a copy: D[ramp(i, 1, n)] = S[ramp(j, 1, n)], both aligned to the size of
 // the vector. An asynchronous one to shared memory may be masked, all lanes alike.
 bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes);
+
+// Whether a value is a constant all of whose bits are zero.
+bool IsZeroBits(const Expr& value);
+
+// An asynchronous copy of one element of global memory to shared memory, with zero where the
+// condition does not hold: S[i] = async_copy(select(c, A[j], 0)).
+struct ElementCopy {
+  const ir::BufferLoadNode* load;
+  Expr condition;  // null: none
+};
+// Nothing where a store is something else, where the element has fewer bytes than such a copy, or
+// where more than the element would be loaded.
+std::optional<ElementCopy> AsElementCopy(const BufferStoreNode* store);
 
 // Whether a store is an operation of a warp on matrices, whose operands are vectors in any case.
 bool IsMatrixStore(const BufferStoreNode* store);

@@ -54,6 +54,18 @@ bool ReadsFrom(const Expr& expr, const MemoryEffects& memory, const MemoryEffect
   return reads;
 }
 
+// The body of a loop. Threads that run have extents that are not 0.
+template <class Mutate>
+Stmt InLoop(const ForNode* loop, FaultAnalysis* faults, const Mutate& mutate) {
+  faults->BindLoop(loop);
+  if (loop->for_kind != ForKind::kThread || ir::AsConstInt(loop->extent)) return mutate();
+  FaultAnalysis outside = *faults;
+  faults->EnterIteration(loop->extent);
+  Stmt result = mutate();
+  *faults = std::move(outside);
+  return result;
+}
+
 // ---- Conditions, from the innermost loop outwards.
 
 class ConditionHoister : public StmtMutator {
@@ -68,8 +80,7 @@ class ConditionHoister : public StmtMutator {
     return MutateChildren(node, self);
   }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
-    faults_.BindLoop(node);
-    return Hoist(MutateChildren(node, self));
+    return Hoist(InLoop(node, &faults_, [&] { return MutateChildren(node, self); }));
   }
 
   // The loop, with what can be decided before it around it.
@@ -190,10 +201,8 @@ class ValueHoister : public StmtMutator {
   }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {
     LoopScan scan(node);
-    if (scan.involves_threads) {
-      faults_.BindLoop(node);
-      return MutateChildren(node, self);
-    }
+    if (scan.involves_threads)
+      return InLoop(node, &faults_, [&] { return MutateChildren(node, self); });
     ValueExtractor extractor(scan, faults_);
     Stmt body = extractor.Mutate(node->body);
     for (const auto& [var, value] : extractor.values) faults_.BindLet(var, value);

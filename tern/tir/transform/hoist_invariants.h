@@ -19,7 +19,8 @@ namespace tern::tir {
 //
 // Only the condition of an `if` that is the whole body moves, so no statement is copied; an `else`
 // becomes a loop of its own. A loop may run no iteration: only what can neither fault nor overflow
-// moves, or what the first iteration of a loop that surely runs would evaluate. Cheap values and
+// moves, or what the first iteration of a loop that surely runs would evaluate. Threads that run
+// show that the extents of a grid are not 0, so that it can be divided by them. Cheap values and
 // loads stay. Thread loops, and loops with a barrier or thread loops in them, stay.
 PrimFunc HoistInvariants(const PrimFunc& function);
 

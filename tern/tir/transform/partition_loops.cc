@@ -94,6 +94,21 @@ bool HasSerialLoop(const Stmt& stmt) {
   return finder.found;
 }
 
+// Whether nothing but divisions by constants might fault, which do not.
+bool DividesByConstants(const Expr& expr) {
+  bool divides = true;
+  ir::ForEachExpr(expr, [&](const Expr& e) {
+    divides &= ir::DispatchExpr(e.get(), [](auto* node) {
+      using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
+      if constexpr (T::kKind >= ExprKind::kTruncDiv && T::kKind <= ExprKind::kFloorMod)
+        return ir::AsConstInt(node->b).value_or(0) > 0;
+      else
+        return T::kKind != ExprKind::kCall && T::kKind != ExprKind::kBufferLoad;
+    });
+  });
+  return divides;
+}
+
 // The comparisons in the conditions of a loop's body that bound its variable.
 class LimitFinder : public StmtVisitor {
  public:
@@ -366,9 +381,10 @@ class LimitFinder : public StmtVisitor {
   }
 
   // Free of loads and of what might fault, and of variables that may be anything: bounds are
-  // computed from it where its value was not needed, and must not overflow.
+  // computed from it where its value was not needed, and must not overflow. The index of a thread
+  // block may be divided by constants, as parts of a reduction are.
   bool IsKnownBefore(const Expr& rest) const {
-    if (ir::MayFault(rest)) return false;
+    if (ir::MayFault(rest) && (threads_.vars.empty() || !DividesByConstants(rest))) return false;
     bool known = true;
     ir::ForEachExpr(rest, [&](const Expr& e) {
       const auto* var = e.As<VarNode>();

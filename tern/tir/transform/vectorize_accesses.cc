@@ -2,7 +2,6 @@
 #include "tern/tir/transform/vectorize_accesses.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -502,12 +501,9 @@ class VectorMover : public AnalyzedMutator {
     inside.BindRange(node->var, node->min, Expr(lanes));
     Expr condition, value;
     for (; select; select = value.As<ir::SelectNode>()) {
-      const auto* real = select->false_value.As<ir::FloatImmNode>();
-      bool is_zero = real ? real->value == 0 && !std::signbit(real->value)
-                          : ir::IsConst(select->false_value, 0);
       Expr one = inside.Simplify(ir::Substitute(select->condition, lets_));
-      if (!is_zero || ir::UsesVar(one, node->var.node()) || !arith::IsFixed(one) ||
-          MayDivideByZero(one))
+      if (!IsZeroBits(select->false_value) || ir::UsesVar(one, node->var.node()) ||
+          !arith::IsFixed(one) || MayDivideByZero(one))
         return {};
       condition = condition ? condition && one : one;
       value = select->true_value;

@@ -9,18 +9,23 @@
 //   As[t] = __ldg(tern_choose(in_bounds, &X[i], (const float*)tern_zeros));
 //
 // Arguments of a function are no branches either, where the index takes some instructions.
+//
+// An asynchronous copy of an element is not waited for at all, and writes zero by itself:
+//
+//   tern_copy_async_4_or_zero(&As[t], &X[i], in_bounds);
 #include <fmt/format.h>
-
-#include <cmath>
 
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
 #include "tern/backend/cuda/codegen/gpu_kind.h"
+#include "tern/backend/cuda/codegen/tensor_core_code.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/analysis/vector_move.h"
 
 namespace tern::backend::cuda {
 
 using codegen::Code;
+using codegen::Precedence;
 using ir::Expr;
 
 namespace {
@@ -36,13 +41,6 @@ std::optional<Choice> AsChoice(const Expr& value) {
   return Choice{call->args[0], call->args[1], call->args[2]};
 }
 
-// All bits of it are zero.
-bool IsZero(const Expr& value) {
-  if (const auto* number = value.As<ir::FloatImmNode>())
-    return number->value == 0 && !std::signbit(number->value);
-  return ir::IsConst(value, 0);
-}
-
 template <class Node>
 bool Has(const Expr& value) {
   bool found = false;
@@ -55,7 +53,7 @@ bool Has(const Expr& value) {
 // An index may be anything where it is not chosen, but it may not be loaded from there.
 std::string CodeGenCuda::ChosenAddress(const Expr& value) {
   if (!value.dtype().is_scalar()) return "";
-  if (IsZero(value))
+  if (tir::IsZeroBits(value))
     return fmt::format(
         "(const {}*){}", StorageType(value.dtype()),
         UseHelper("tern_zeros",
@@ -81,6 +79,20 @@ std::string CodeGenCuda::ChosenAddress(const Expr& value) {
     return "";
   return fmt::format("&{}[{}]", NameOf(load->buffer),
                      PlaceOf(load->buffer, PrintConverted(load->indices[0])));
+}
+
+bool CodeGenCuda::EmitElementCopy(const tir::BufferStoreNode* node) {
+  std::optional<tir::ElementCopy> copy = tir::AsElementCopy(node);
+  if (!copy) return false;
+  auto address_of = [&](const ir::Buffer& buffer, const Expr& index) {
+    return fmt::format("&{}[{}]", NameOf(buffer), PlaceOf(buffer, PrintConverted(index)));
+  };
+  int bytes = copy->load->dtype.bytes();
+  std::string args = address_of(node->buffer, node->indices[0]) + ", " +
+                     address_of(copy->load->buffer, copy->load->indices[0]);
+  if (copy->condition) args += ", " + Print(copy->condition, Precedence::kConditional);
+  EmitHelper(copy->condition ? AsyncCopyOrZeroHelper(bytes) : AsyncCopyHelper(bytes), args);
+  return true;
 }
 
 Code CodeGenCuda::PrintChoice(const Expr& condition, const Expr& yes, const Expr& no) {

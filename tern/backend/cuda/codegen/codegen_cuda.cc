@@ -406,6 +406,7 @@ Code CodeGenCuda::PrintLoad(const ir::BufferLoadNode* node) {
 void CodeGenCuda::EmitStore(const tir::BufferStoreNode* node) {
   DataType dtype = node->value.dtype();
   if (!dtype.is_scalar()) return EmitVectorStore(node);
+  if (EmitElementCopy(node)) return;
   if (!StoresFloat(dtype)) return CodeGenC::EmitStore(node);
   std::string place = PlaceOf(node->buffer, PrintConverted(node->indices[0]));
   if (const auto* load = node->value.As<ir::BufferLoadNode>())  // its bits
@@ -506,7 +507,7 @@ Code CodeGenCuda::PrintCall(const ir::CallNode* node) {
       {kWarpAny, "__any_sync"},
       {kWarpAll, "__all_sync"},
       {kWarpBallot, "__ballot_sync"}};
-  if (node->name == kAsyncCopy) return Print(node->args[0]);  // one element: done at once
+  if (node->name == kAsyncCopy) return Print(node->args[0]);  // of few bytes: done at once
   if (auto power = coarse_powers_.find(node); power != coarse_powers_.end())
     return {PrintToRound(power->second)};
   if (node->name == kLaneIndex)

@@ -71,6 +71,8 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   std::string ChosenAddress(const ir::Expr& value);
   // As it is in memory, of an element that is copied; "" where it is computed.
   std::string ElementBits(const ir::Expr& value);
+  // An asynchronous copy of one element; whether it is one.
+  bool EmitElementCopy(const tir::BufferStoreNode* node);
 
   // ---- Two integers of 16 bits in a register (packed_vectors.cc)
 

@@ -33,6 +33,8 @@ class CodeGenNvptx : public codegen::KernelCodeGenLLVM {
   llvm::Value* EmitMatrixMultiply(const ir::CallNode* node);
   // The address of the first of elements in a row.
   llvm::Value* AddressOf(const ir::BufferLoadNode* row);
+  // Copies bytes, or zeros where a condition does not hold; null: none.
+  void CopyAsync(llvm::Value* to, llvm::Value* from, int bytes, const ir::Expr& condition);
   // The registers that a vector is in: pairs of floats, or words.
   std::vector<llvm::Value*> Registers(const ir::Expr& operand, llvm::Type* type);
 

@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "tern/backend/cuda/codegen/llvm/codegen_nvptx.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsics.h"
 
 namespace tern::backend::cuda {
@@ -18,7 +19,7 @@ void CodeGenNvptx::AddKernel(const tir::PrimFunc& kernel) {
 
 Value* CodeGenNvptx::EmitCall(const ir::CallNode* node) {
   using namespace tir::intrinsic;
-  if (node->name == kAsyncCopy) return Emit(node->args[0]);  // one element: done at once
+  if (node->name == kAsyncCopy) return Emit(node->args[0]);  // of few bytes: done at once
   if (node->name == kAsyncCommit) return CallIntrinsic(Intrinsic::nvvm_cp_async_commit_group);
   if (node->name == kAsyncWait)
     return CallIntrinsic(
@@ -30,8 +31,8 @@ Value* CodeGenNvptx::EmitCall(const ir::CallNode* node) {
 }
 
 Value* CodeGenNvptx::AddressOf(const ir::BufferLoadNode* row) {
-  ir::Expr element =
-      ir::BufferLoadNode::Make(row->buffer, {row->indices[0].As<ir::RampNode>()->base});
+  const auto* ramp = row->indices[0].As<ir::RampNode>();
+  ir::Expr element = ir::BufferLoadNode::Make(row->buffer, {ramp ? ramp->base : row->indices[0]});
   ir::Expr address = ir::CallNode::Make(tir::intrinsic::kAddressOf, {element}, DataType::Handle());
   return KernelCodeGenLLVM::EmitCall(address.As<ir::CallNode>());
 }
@@ -79,32 +80,42 @@ Value* CodeGenNvptx::EmitMatrixMultiply(const ir::CallNode* node) {
 }
 
 bool CodeGenNvptx::EmitStoreInPlace(const tir::BufferStoreNode* node) {
+  ir::Expr to = ir::BufferLoadNode::Make(node->buffer, node->indices);
+  if (std::optional<tir::ElementCopy> copy = tir::AsElementCopy(node)) {
+    CopyAsync(AddressOf(to.As<ir::BufferLoadNode>()), AddressOf(copy->load),
+              copy->load->dtype.bytes(), copy->condition);
+    return true;
+  }
   const auto* call = node->value.As<ir::CallNode>();
   if (!call || call->name != tir::intrinsic::kAsyncCopy || call->args[0].dtype().is_scalar())
     return false;
   const auto* from = call->args[0].As<ir::BufferLoadNode>();
   int bytes = from->dtype.lanes() * from->dtype.element().bytes();
-  if (bytes < 4 || node->buffer->scope != ir::StorageScope::kShared ||
+  if (bytes < tir::kLeastAsyncBytes || node->buffer->scope != ir::StorageScope::kShared ||
       from->buffer->scope != ir::StorageScope::kGlobal)
     return false;
-  ir::Expr to = ir::BufferLoadNode::Make(node->buffer, node->indices);
-  std::vector<Value*> args = {AddressOf(to.As<ir::BufferLoadNode>()), AddressOf(from)};
-  if (from->predicate) {
+  CopyAsync(AddressOf(to.As<ir::BufferLoadNode>()), AddressOf(from), bytes,
+            from->predicate ? from->predicate.As<ir::BroadcastNode>()->value : ir::Expr());
+  return true;
+}
+
+void CodeGenNvptx::CopyAsync(Value* to, Value* from, int bytes, const ir::Expr& condition) {
+  std::vector<Value*> args = {to, from};
+  if (condition) {
     // So many bytes are read, and the others are zeros.
-    Value* there = Emit(from->predicate.As<ir::BroadcastNode>()->value);
-    args.push_back(builder().CreateSelect(there, builder().getInt32(bytes), builder().getInt32(0)));
+    args.push_back(
+        builder().CreateSelect(Emit(condition), builder().getInt32(bytes), builder().getInt32(0)));
     CallIntrinsic(bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16_s
                   : bytes == 8 ? Intrinsic::nvvm_cp_async_ca_shared_global_8_s
                                : Intrinsic::nvvm_cp_async_ca_shared_global_4_s,
                   args);
-    return true;
+    return;
   }
   // Copies of 16 bytes can bypass L1 (cp.async.cg).
   CallIntrinsic(bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16
                 : bytes == 8 ? Intrinsic::nvvm_cp_async_ca_shared_global_8
                              : Intrinsic::nvvm_cp_async_ca_shared_global_4,
                 args);
-  return true;
 }
 
 }  // namespace tern::backend::cuda
