@@ -6,7 +6,7 @@
 
 #include "tern/backend/cuda/common/vendor_library.h"
 #include "tern/backend/cuda/runtime/cublaslt_abi.h"
-#include "tern/backend/cuda/runtime/graph.h"
+#include "tern/backend/cuda/runtime/streams.h"
 
 namespace tern::backend::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "tern/backend/cuda/runtime/driver.h"
-#include "tern/backend/cuda/runtime/graph.h"
 #include "tern/backend/cuda/runtime/plugin.h"
+#include "tern/backend/cuda/runtime/streams.h"
 
 namespace tern::backend::cuda {
 namespace {
@@ -13,8 +13,6 @@ using plugin::Guard;
 cu::DevicePointer Address(const void* memory, uint64_t offset) {
   return reinterpret_cast<cu::DevicePointer>(memory) + offset;
 }
-cu::Stream AsStream(void* stream) { return static_cast<cu::Stream>(stream); }
-cu::Event AsEvent(void* event) { return static_cast<cu::Event>(event); }
 
 int Count(int32_t* count) {
   return Guard([&] { *count = Driver::Get().count(); });
@@ -63,7 +61,7 @@ int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
 // The driver aligns to 256 bytes, more than any kernel asks for.
 int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
   return Guard([&] {
-    Current current(Driver::Get().device(device_id));
+    Current current(device_id);
     BesideCaptures beside;
     cu::DevicePointer memory = 0;
     // The driver makes no empty buffer.
@@ -78,7 +76,7 @@ int Alloc(int32_t device_id, uint64_t bytes, uint64_t, void** out) {
 
 int Free(int32_t device_id, void* memory) {
   return Guard([&] {
-    Current current(Driver::Get().device(device_id));
+    Current current(device_id);
     BesideCaptures beside(/*may_fail=*/true);
     Check(Cu().MemFree(Address(memory, 0)), "cuMemFree");
   });
@@ -89,13 +87,13 @@ void CopyToPeer(const TernCopy& copy) {
          &to = Driver::Get().device(copy.dst_device.id);
   Check(Cu().MemcpyPeer(Address(copy.dst, copy.dst_offset), to.context(),
                         Address(copy.src, copy.src_offset), from.context(), copy.bytes,
-                        AsStream(copy.stream)),
+                        Streams::AsStream(copy.stream)),
         "cuMemcpyPeerAsync");
 }
 
 int AllocHost(int32_t device_id, uint64_t bytes, void** out) {
   return Guard([&] {
-    Current current(Driver::Get().device(device_id));
+    Current current(device_id);
     Check(Cu().MemHostAlloc(out, std::max<uint64_t>(bytes, 1), cu::kHostPortable),
           "cuMemHostAlloc");
   });
@@ -103,7 +101,7 @@ int AllocHost(int32_t device_id, uint64_t bytes, void** out) {
 
 int FreeHost(int32_t device_id, void* memory) {
   return Guard([&] {
-    Current current(Driver::Get().device(device_id));
+    Current current(device_id);
     Check(Cu().MemFreeHost(memory), "cuMemFreeHost");
   });
 }
@@ -116,8 +114,8 @@ int Copy(const TernCopy* copy) {
          to_host = copy->dst_device.type == kTernDeviceCpu;
     bool is_peer = !from_host && !to_host && copy->src_device.id != copy->dst_device.id;
     if (copy->bytes == 0) return;
-    Current current(Driver::Get().device(from_host ? copy->dst_device.id : copy->src_device.id));
-    cu::Stream stream = AsStream(copy->stream);
+    Current current(from_host ? copy->dst_device.id : copy->src_device.id);
+    cu::Stream stream = Streams::AsStream(copy->stream);
     if (from_host)
       Check(Cu().MemcpyHtoD(Address(copy->dst, copy->dst_offset),
                             static_cast<const char*>(copy->src) + copy->src_offset, copy->bytes,
@@ -137,87 +135,13 @@ int Copy(const TernCopy* copy) {
   });
 }
 
-int CreateStream(int32_t device_id, void** out) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    cu::Stream stream = nullptr;
-    Check(Cu().StreamCreate(&stream, cu::kStreamNonBlocking), "cuStreamCreate");
-    *out = stream;
-  });
-}
-
-int DestroyStream(int32_t device_id, void* stream) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    if (stream) Check(Cu().StreamDestroy(AsStream(stream)), "cuStreamDestroy");
-  });
-}
-
-int Synchronize(int32_t device_id, void* stream) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    Check(Cu().StreamSynchronize(AsStream(stream)), "cuStreamSynchronize");
-  });
-}
-
 int MemoryInfo(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes) {
   return Guard([&] {
-    Current current(Driver::Get().device(device_id));
+    Current current(device_id);
     size_t unused = 0, total = 0;
     Check(Cu().MemGetInfo(&unused, &total), "cuMemGetInfo");
     *free_bytes = unused;
     *total_bytes = total;
-  });
-}
-
-int CreateEvent(int32_t device_id, void** out) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    cu::Event event = nullptr;
-    Check(Cu().EventCreate(&event, cu::kEventDefault), "cuEventCreate");
-    *out = event;
-  });
-}
-
-int DestroyEvent(int32_t device_id, void* event) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    Check(Cu().EventDestroy(AsEvent(event)), "cuEventDestroy");
-  });
-}
-
-int RecordEvent(int32_t device_id, void* event, void* stream) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    Check(Cu().EventRecord(AsEvent(event), AsStream(stream)), "cuEventRecord");
-  });
-}
-
-int WaitEvent(int32_t device_id, void* event, void* stream) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    Check(Cu().StreamWaitEvent(AsStream(stream), AsEvent(event), 0), "cuStreamWaitEvent");
-  });
-}
-
-int SynchronizeEvent(int32_t device_id, void* event) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    Check(Cu().EventSynchronize(AsEvent(event)), "cuEventSynchronize");
-  });
-}
-
-int Elapsed(int32_t device_id, void* start, void* stop, double* seconds) {
-  return Guard([&] {
-    Current current(Driver::Get().device(device_id));
-    Check(Cu().EventSynchronize(AsEvent(start)), "cuEventSynchronize");
-    Check(Cu().EventSynchronize(AsEvent(stop)), "cuEventSynchronize");
-    float milliseconds = 0;
-    cu::Result result = Cu().EventElapsedTime(&milliseconds, AsEvent(start), AsEvent(stop));
-    if (result == cu::kInvalidHandle)
-      TERN_THROW(ValueError) << "an event that was never recorded has no time";
-    Check(result, "cuEventElapsedTime");
-    *seconds = milliseconds * 1e-3;
   });
 }
 
@@ -232,26 +156,26 @@ const TernDeviceApi kDeviceApi = {
     .alloc = Alloc,
     .free = Free,
     .copy = Copy,
-    .create_stream = CreateStream,
-    .destroy_stream = DestroyStream,
-    .synchronize = Synchronize,
+    .create_stream = Streams::CreateStream,
+    .destroy_stream = Streams::DestroyStream,
+    .synchronize = Streams::Synchronize,
     .memory_info = MemoryInfo,
-    .create_event = CreateEvent,
-    .destroy_event = DestroyEvent,
-    .record_event = RecordEvent,
-    .wait_event = WaitEvent,
-    .synchronize_event = SynchronizeEvent,
-    .elapsed = Elapsed,
+    .create_event = Streams::CreateEvent,
+    .destroy_event = Streams::DestroyEvent,
+    .record_event = Streams::RecordEvent,
+    .wait_event = Streams::WaitEvent,
+    .synchronize_event = Streams::SynchronizeEvent,
+    .elapsed = Streams::Elapsed,
     .detect = Detect,
     .alloc_host = AllocHost,
     .free_host = FreeHost,
-    .begin_capture = BeginCapture,
-    .end_capture = EndCapture,
-    .destroy_graph = DestroyGraph,
-    .instantiate_graph = InstantiateGraph,
-    .update_graph = UpdateGraph,
-    .launch_graph = LaunchGraph,
-    .destroy_executable = DestroyExecutable,
+    .begin_capture = Streams::BeginCapture,
+    .end_capture = Streams::EndCapture,
+    .destroy_graph = Streams::DestroyGraph,
+    .instantiate_graph = Streams::InstantiateGraph,
+    .update_graph = Streams::UpdateGraph,
+    .launch_graph = Streams::LaunchGraph,
+    .destroy_executable = Streams::DestroyExecutable,
 };
 
 }  // namespace tern::backend::cuda

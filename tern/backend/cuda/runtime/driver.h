@@ -70,6 +70,7 @@ inline const cu::Functions& Cu() { return Driver::Get().functions(); }
 class Current {
  public:
   explicit Current(Device& device) : Current(device, Cu()) {}
+  explicit Current(int32_t device) : Current(Driver::Get().device(device)) {}
   Current(Device& device, const cu::Functions& functions) {
     cu::Context wanted = device.context(), found = nullptr;
     if (functions.ContextGetCurrent(&found) != cu::kSuccess || found != wanted)

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "tern/backend/rocm/runtime/driver.h"
-#include "tern/backend/rocm/runtime/graph.h"
 #include "tern/backend/rocm/runtime/plugin.h"
+#include "tern/backend/rocm/runtime/streams.h"
 
 namespace tern::backend::rocm {
 namespace {
@@ -13,8 +13,6 @@ using plugin::Guard;
 char* Address(const void* memory, uint64_t offset) {
   return static_cast<char*>(const_cast<void*>(memory)) + offset;
 }
-hip::Stream AsStream(void* stream) { return static_cast<hip::Stream>(stream); }
-hip::Event AsEvent(void* event) { return static_cast<hip::Event>(event); }
 
 int Count(int32_t* count) {
   return Guard([&] { *count = Driver::Get().count(); });
@@ -83,7 +81,7 @@ int Copy(const TernCopy* copy) {
     bool is_peer = !from_host && !to_host && copy->src_device.id != copy->dst_device.id;
     if (copy->bytes == 0) return;
     Current current(from_host ? copy->dst_device.id : copy->src_device.id);
-    hip::Stream stream = AsStream(copy->stream);
+    hip::Stream stream = Streams::AsStream(copy->stream);
     char *to = Address(copy->dst, copy->dst_offset), *from = Address(copy->src, copy->src_offset);
     if (is_peer)
       Check(Hip().MemcpyPeerAsync(to, copy->dst_device.id, from, copy->src_device.id, copy->bytes,
@@ -101,29 +99,6 @@ int Copy(const TernCopy* copy) {
   });
 }
 
-int CreateStream(int32_t device_id, void** out) {
-  return Guard([&] {
-    Current current(device_id);
-    hip::Stream stream = nullptr;
-    Check(Hip().StreamCreate(&stream, hip::kStreamNonBlocking), "hipStreamCreateWithFlags");
-    *out = stream;
-  });
-}
-
-int DestroyStream(int32_t device_id, void* stream) {
-  return Guard([&] {
-    Current current(device_id);
-    if (stream) Check(Hip().StreamDestroy(AsStream(stream)), "hipStreamDestroy");
-  });
-}
-
-int Synchronize(int32_t device_id, void* stream) {
-  return Guard([&] {
-    Current current(device_id);
-    Check(Hip().StreamSynchronize(AsStream(stream)), "hipStreamSynchronize");
-  });
-}
-
 int MemoryInfo(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes) {
   return Guard([&] {
     Current current(device_id);
@@ -131,57 +106,6 @@ int MemoryInfo(int32_t device_id, uint64_t* free_bytes, uint64_t* total_bytes) {
     Check(Hip().MemGetInfo(&unused, &total), "hipMemGetInfo");
     *free_bytes = unused;
     *total_bytes = total;
-  });
-}
-
-int CreateEvent(int32_t device_id, void** out) {
-  return Guard([&] {
-    Current current(device_id);
-    hip::Event event = nullptr;
-    Check(Hip().EventCreate(&event), "hipEventCreate");
-    *out = event;
-  });
-}
-
-int DestroyEvent(int32_t device_id, void* event) {
-  return Guard([&] {
-    Current current(device_id);
-    Check(Hip().EventDestroy(AsEvent(event)), "hipEventDestroy");
-  });
-}
-
-int RecordEvent(int32_t device_id, void* event, void* stream) {
-  return Guard([&] {
-    Current current(device_id);
-    Check(Hip().EventRecord(AsEvent(event), AsStream(stream)), "hipEventRecord");
-  });
-}
-
-int WaitEvent(int32_t device_id, void* event, void* stream) {
-  return Guard([&] {
-    Current current(device_id);
-    Check(Hip().StreamWaitEvent(AsStream(stream), AsEvent(event), 0), "hipStreamWaitEvent");
-  });
-}
-
-int SynchronizeEvent(int32_t device_id, void* event) {
-  return Guard([&] {
-    Current current(device_id);
-    Check(Hip().EventSynchronize(AsEvent(event)), "hipEventSynchronize");
-  });
-}
-
-int Elapsed(int32_t device_id, void* start, void* stop, double* seconds) {
-  return Guard([&] {
-    Current current(device_id);
-    Check(Hip().EventSynchronize(AsEvent(start)), "hipEventSynchronize");
-    Check(Hip().EventSynchronize(AsEvent(stop)), "hipEventSynchronize");
-    float milliseconds = 0;
-    hip::Result result = Hip().EventElapsedTime(&milliseconds, AsEvent(start), AsEvent(stop));
-    if (result == hip::kInvalidHandle)
-      TERN_THROW(ValueError) << "an event that was never recorded has no time";
-    Check(result, "hipEventElapsedTime");
-    *seconds = milliseconds * 1e-3;
   });
 }
 
@@ -196,24 +120,24 @@ const TernDeviceApi kDeviceApi = {
     .alloc = Alloc,
     .free = Free,
     .copy = Copy,
-    .create_stream = CreateStream,
-    .destroy_stream = DestroyStream,
-    .synchronize = Synchronize,
+    .create_stream = Streams::CreateStream,
+    .destroy_stream = Streams::DestroyStream,
+    .synchronize = Streams::Synchronize,
     .memory_info = MemoryInfo,
-    .create_event = CreateEvent,
-    .destroy_event = DestroyEvent,
-    .record_event = RecordEvent,
-    .wait_event = WaitEvent,
-    .synchronize_event = SynchronizeEvent,
-    .elapsed = Elapsed,
+    .create_event = Streams::CreateEvent,
+    .destroy_event = Streams::DestroyEvent,
+    .record_event = Streams::RecordEvent,
+    .wait_event = Streams::WaitEvent,
+    .synchronize_event = Streams::SynchronizeEvent,
+    .elapsed = Streams::Elapsed,
     .detect = Detect,
-    .begin_capture = BeginCapture,
-    .end_capture = EndCapture,
-    .destroy_graph = DestroyGraph,
-    .instantiate_graph = InstantiateGraph,
-    .update_graph = UpdateGraph,
-    .launch_graph = LaunchGraph,
-    .destroy_executable = DestroyExecutable,
+    .begin_capture = Streams::BeginCapture,
+    .end_capture = Streams::EndCapture,
+    .destroy_graph = Streams::DestroyGraph,
+    .instantiate_graph = Streams::InstantiateGraph,
+    .update_graph = Streams::UpdateGraph,
+    .launch_graph = Streams::LaunchGraph,
+    .destroy_executable = Streams::DestroyExecutable,
 };
 
 }  // namespace tern::backend::rocm
