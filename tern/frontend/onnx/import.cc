@@ -219,6 +219,7 @@ class Importer {
     CheckOpset();
     CheckOperators();
     CheckOptions();
+    FindFixedDims();
     AddInputs();
     bool has_body = attrs.find(graph::attr::kVersionsOnly) == attrs.end();
     if (has_body) AddNodes(model_.graph.nodes, main_);
@@ -362,6 +363,24 @@ class Importer {
     return node.outputs.empty() ? "?" : "-> " + std::string(node.outputs[0]);
   }
 
+  // Names of extents that given shapes of inputs have: the others of that name are the same. Where
+  // two shapes disagree, each is for its own input.
+  void FindFixedDims() {
+    std::set<std::string> disagreeing;
+    for (const ValueInfo& input : model_.graph.inputs) {
+      auto given = options_.input_shapes.find(std::string(input.name));
+      if (given == options_.input_shapes.end() || !input.type.shape) continue;
+      const std::vector<Dim>& dims = *input.type.shape;
+      for (size_t i = 0; i < std::min(dims.size(), given->second.size()); ++i) {
+        if (dims[i].is_known() || dims[i].is_anonymous() || given->second[i] < 0) continue;
+        std::string name(dims[i].param);
+        if (fixed_dims_.try_emplace(name, given->second[i]).first->second != given->second[i])
+          disagreeing.insert(name);
+      }
+    }
+    for (const std::string& name : disagreeing) fixed_dims_.erase(name);
+  }
+
   void CheckOptions() const {
     std::vector<std::string> inputs, dims;
     for (const ValueInfo& input : model_.graph.inputs) {
@@ -373,6 +392,8 @@ class Importer {
       for (size_t i = 0; input.type.shape && i < input.type.shape->size(); ++i)
         if ((*input.type.shape)[i].is_anonymous()) dims.push_back(AnonymousName(input.name, i));
     }
+    std::set<std::string> seen;
+    std::erase_if(dims, [&](const std::string& dim) { return !seen.insert(dim).second; });
     auto has_input = [&](const std::string& name) {
       return std::find(inputs.begin(), inputs.end(), name) != inputs.end();
     };
@@ -534,6 +555,7 @@ class Importer {
     if (dim.is_known()) return dim.value;
     std::string name = dim.is_anonymous() ? anonymous : std::string(dim.param);
     if (auto it = options_.dims.find(name); it != options_.dims.end()) return it->second;
+    if (auto it = fixed_dims_.find(name); it != fixed_dims_.end()) return it->second;
     auto [it, added] = dims_.try_emplace(name);
     if (added) it->second = NewDim(name);
     return it->second;
@@ -710,6 +732,7 @@ class Importer {
   size_t num_inlined_ = 0;
   Scope main_{&builder_};
   std::map<std::string, ir::Var> dims_;
+  std::map<std::string, int64_t> fixed_dims_;  // by the shapes of inputs
   std::vector<std::string> input_names_;
 };
 
