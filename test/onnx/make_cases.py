@@ -391,8 +391,36 @@ def left_open():
     write("hidden_names", model, ["h", "y"], {"x": f(3), "trips": scalar(11, np.int64)})
 
 
+def open_extents():
+    """Amounts that are computed from extents which the model leaves open."""
+    global random
+    random = np.random.default_rng(37)
+    dims = ["n", 2, "h", "w"]
+    for name, options in {"nearest": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+                          "linear": {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"},
+                          "corners": {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+                          "cubic": {"mode": "cubic"}}.items():
+        case("resize_open_" + name, "", "Resize", [f(1, 2, 4, 6), None, np.array([1, 1, 2, 1.5], np.float32)], constants=(2,), dims=dims, **options)
+    node, value = helper.make_node, helper.make_tensor_value_info
+
+    def model(name, nodes, inputs, feeds, **constants):
+        graph = helper.make_graph(nodes, name, inputs, [onnx.ValueInfoProto(name="y")],
+                                  [numpy_helper.from_array(np.array(v, np.int64), n) for n, v in constants.items()])
+        write(name, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), ["y"], feeds)
+
+    # As large as another image, and filled up to a multiple of 8.
+    model("resize_open_sizes", [node("Shape", ["like"], ["sizes"]), node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")],
+          [value("x", TensorProto.FLOAT, dims), value("like", TensorProto.FLOAT, ["n", 2, "height", "width"])],
+          {"x": f(1, 2, 3, 4), "like": f(1, 2, 7, 5)})
+    amounts = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "one"], ["tokens"]), node("Neg", ["tokens"], ["less"]),
+               node("Mod", ["less", "eight"], ["more"]), node("Concat", ["none", "one", "none", "none", "more", "none"], ["pads"], axis=0)]
+    for mode in ("constant", "reflect"):
+        model("pad_open_" + mode, [*amounts, node("Pad", ["x", "pads"], ["y"], mode=mode)], [value("x", TensorProto.FLOAT, ["n", "tokens", 3])],
+              {"x": f(2, 13, 3)}, one=[1], eight=[8], none=[0])
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits, probabilities, options, left_open):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits, probabilities, options, left_open, open_extents):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)
