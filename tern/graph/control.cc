@@ -110,18 +110,6 @@ void InferChecked(Builder& builder, NodeNode* node, const std::vector<std::strin
 
 // ---- if
 
-// What a user can do where the ranks of branches differ.
-std::string HowToKnow(const Value& condition) {
-  if (!condition->content) return "it is computed from the data";
-  const Expr& expr = (*condition->content)[0];
-  std::set<std::string> names;
-  ir::ForEachExpr(expr, [&](const Expr& part) {
-    if (const auto* var = part.As<ir::VarNode>()) names.insert(var->name);
-  });
-  std::string list = ffi::Join(std::vector<std::string>(names.begin(), names.end()));
-  return "it is " + tir::Print(expr) + "; fix " + list + ", as with --input-shape or --dim";
-}
-
 void InferIf(Builder& builder, NodeNode* node, const std::vector<std::string>& names) {
   TERN_CHECK(node->regions.size() == 2) << "two regions are expected, then and else";
   const Value& condition = node->inputs[0];
@@ -251,6 +239,18 @@ LoopParts::LoopParts(const NodeNode& node) : body(AsGraph(node.regions[0])) {
 std::optional<int64_t> KnownScalar(const Value& value) {
   if (!value || !value->content || value->content->size() != 1) return {};
   return ir::AsConstInt((*value->content)[0]);
+}
+
+std::string HowToKnow(const Value& value) {
+  if (!value || !value->content)
+    return "it is computed from the data; --bind makes an input of one element a constant";
+  const Expr& expr = (*value->content)[0];
+  std::set<std::string> names;
+  ir::ForEachExpr(expr, [&](const Expr& part) {
+    if (const auto* var = part.As<ir::VarNode>()) names.insert(var->name);
+  });
+  std::string list = ffi::Join(std::vector<std::string>(names.begin(), names.end()));
+  return "it is " + tir::Print(expr) + "; fix " + list + ", as with --input-shape or --dim";
 }
 
 std::optional<int64_t> KnownTrips(const Value& trips, const Value& condition) {

@@ -81,6 +81,8 @@ std::optional<int64_t> KnownTrips(const Value& trips, const Value& condition);
 
 // The constant that the one element of a value is; nothing where it is not known.
 std::optional<int64_t> KnownScalar(const Value& value);
+// Why it is not, and what a user can do: the end of a message that says what has to be known.
+std::string HowToKnow(const Value& value);
 
 // Sets the outputs and the dims of a node of control flow; throws where inputs and regions do not
 // fit. `names` are wishes for the outputs.

@@ -18,7 +18,7 @@ Tensor ConvOf(const Call& c, const std::string& name, const Operand& input, cons
   std::vector<int64_t> kernel;
   for (size_t i = 2; i < weights.rank(); ++i)
     kernel.push_back(StaticExtent(weights.shape()[i], "the kernel's extent"));
-  Windows w = WindowsOf(c, kernel, /*ceil_mode=*/false);
+  Windows w = WindowsOf(c, kernel, WindowRounding::kDown);
   int64_t group = c.Int("group"), channels = StaticExtent(weights.shape()[1], "the channels");
   int64_t outputs = StaticExtent(weights.shape()[0], "the number of output channels");
   TERN_CHECK(group > 0 && outputs % group == 0)
@@ -198,7 +198,7 @@ Tensors DeformConv(Call& c) {
   std::vector<int64_t> kernel;
   for (size_t i = 2; i < 4; ++i)
     kernel.push_back(StaticExtent(weights.shape()[i], "the kernel's extent"));
-  Windows w = WindowsOf(c, kernel, /*ceil_mode=*/false);
+  Windows w = WindowsOf(c, kernel, WindowRounding::kDown);
   int64_t group = c.Int("group"), groups = c.Int("offset_group"), taps = kernel[0] * kernel[1];
   int64_t each = StaticExtent(weights.shape()[1], "the channels"),
           outputs = StaticExtent(weights.shape()[0], "the number of output channels"),

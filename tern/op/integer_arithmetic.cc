@@ -40,7 +40,7 @@ Tensor SumsOf(const Call& c, const std::string& name) {
   std::vector<int64_t> kernel;
   for (size_t i = 0; i < dims; ++i)
     kernel.push_back(StaticExtent(weights.shape()[i], "the kernel's extent"));
-  Windows w = WindowsOf(c, kernel, /*ceil_mode=*/false, /*first=*/1);
+  Windows w = WindowsOf(c, kernel, WindowRounding::kDown, /*first=*/1);
   int64_t group = c.Int("group"), channels = StaticExtent(weights.shape()[dims], "the channels"),
           outputs = StaticExtent(weights.shape()[dims + 1], "the number of output channels");
   TERN_CHECK(group > 0 && outputs % group == 0)

@@ -14,7 +14,8 @@ namespace {
 Windows PoolWindows(const Call& c) {
   const Tensor& x = c.tensor(0);
   TERN_CHECK(x.rank() >= 3) << kWindowShape;
-  return WindowsOf(c, IntsOr(c, "kernel_shape", x.rank() - 2, 1), c.Flag("ceil_mode"));
+  return WindowsOf(c, IntsOr(c, "kernel_shape", x.rank() - 2, 1),
+                   c.Flag("ceil_mode") ? WindowRounding::kUp : WindowRounding::kTowardZero);
 }
 
 // What is smaller than all others.
@@ -66,8 +67,7 @@ Tensors MaxPoolIndices(Call& c) {
 
 Tensors AveragePool(Call& c) {
   const Tensor& x = c.tensor(0);
-  TERN_CHECK(x.rank() >= 3) << kWindowShape;
-  Windows w = WindowsOf(c, IntsOr(c, "kernel_shape", x.rank() - 2, 1), c.Flag("ceil_mode"));
+  Windows w = PoolWindows(c);
   std::vector<int64_t> pads = IntsOr(c, "pads", 2 * w.size(), 0);
   bool count_padding = c.Flag("count_include_pad");
   Exprs shape = WindowedShape(x.shape()[0], x.shape()[1], w);

@@ -9,6 +9,7 @@
 //                   h, c = cell(xw[step], hr, h, c)
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "tern/ffi/text.h"
@@ -105,9 +106,10 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-// Those of one direction, with the clip in front. Alphas and betas are for those that take them, in
-// their order.
-std::vector<Activation> ActivationsOf(const Call& c, DataType dtype) {
+// Those of one direction; the first `gates` of them with the clip in front. Alphas and betas are
+// for those that take them, in their order.
+std::vector<Activation> ActivationsOf(const Call& c, DataType dtype,
+                                      size_t gates = std::numeric_limits<size_t>::max()) {
   std::vector<double> alphas = c.Floats("alpha"), betas = c.Floats("beta");
   size_t alpha_at = 0, beta_at = 0;
   std::vector<Activation> result;
@@ -120,7 +122,8 @@ std::vector<Activation> ActivationsOf(const Call& c, DataType dtype) {
                              << "; there are: " << ffi::Join(names);
     }
     const ActivationKind& kind = found->second;
-    double alpha = kind.alpha, beta = kind.beta, clip = c.Float("clip");
+    double alpha = kind.alpha, beta = kind.beta;
+    double clip = result.size() < gates ? c.Float("clip") : 0;
     if (kind.params > 0 && alpha_at < alphas.size()) alpha = alphas[alpha_at++];
     if (kind.params > 1 && beta_at < betas.size()) beta = betas[beta_at++];
     result.push_back([=, &kind](const Expr& x) {
@@ -181,17 +184,20 @@ struct Cell {
     Expr at = step.dtype() == length.dtype() ? step : tir::Cast(length.dtype(), step);
     return at < length;
   }
-  // The next state; where the sequence is over it stays, and the output is 0.
+  Expr IsEmpty(const Var& b) const { return lens(b) < Const(lens.dtype(), 1); }
+  // The next state; where the sequence is over it stays (that of an empty one is 0), and the output
+  // is 0.
   Tensors Finish(const Call& c, const Tensor& next, Tensors more, const Tensors& states) const {
     Tensors made = {next};
     made.insert(made.end(), more.begin(), more.end());
     if (!lens) return made;
     Tensors result;
     for (size_t i = 0; i < made.size(); ++i)
-      result.push_back(Compute(c.name() + "_next" + std::to_string(i), made[i].shape(),
-                               [&](const Var& b, const Var& j) {
-                                 return Select(Valid(b), made[i](b, j), states[i](b, j));
-                               }));
+      result.push_back(Compute(
+          c.name() + "_next" + std::to_string(i), made[i].shape(), [&](const Var& b, const Var& j) {
+            Expr kept = Select(IsEmpty(b), Const(made[i].dtype(), 0), states[i](b, j));
+            return Select(Valid(b), made[i](b, j), kept);
+          }));
     result.push_back(Compute(c.name() + "_y", next.shape(), [&](const Var& b, const Var& j) {
       return Select(Valid(b), next(b, j), Const(next.dtype(), 0));
     }));
@@ -213,7 +219,8 @@ void CheckShape(const Call& c, size_t input, const Exprs& shape) {
 Tensors LstmCell(Call& c) {
   Cell cell(c, 4, 4);
   const Tensor& state = c.tensor(5);
-  std::vector<Activation> f = ActivationsOf(c, cell.h.dtype());
+  // Sums of gates are clipped, the cell's state is not: what ONNX Runtime computes.
+  std::vector<Activation> f = ActivationsOf(c, cell.h.dtype(), /*gates=*/2);
   CheckActivations(f, 3);
   CheckShape(c, 5, cell.h.shape());
   Tensor peephole = c.has(6) ? c.tensor(6) : Tensor();

@@ -3,6 +3,7 @@
 // Resizing by interpolation, along any axes.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tern/op/cubic.h"
 #include "tern/op/formulas.h"
@@ -24,9 +25,28 @@ struct Tap {
 // One axis that changes.
 struct Axis {
   int64_t in = 0, out = 0;
-  double scale = 1;
+  double scale = 1;           // 0: not known
   double start = 0, end = 1;  // of the region that is resized, for tf_crop_and_resize
+  Expr open_in, open_out;     // where these are not known when compiling, both
+
+  bool is_open() const { return static_cast<bool>(open_in); }
+  bool changes() const { return in > 0 || is_open(); }
+  Expr In() const { return is_open() ? open_in : Expr(in); }
+  Expr Out() const { return is_open() ? open_out : Expr(out); }
 };
+
+int64_t ExtentOf(const Expr& extent) {
+  std::optional<int64_t> constant = ir::AsConstInt(extent);
+  TERN_CHECK(constant) << "an extent that is resized in this mode has to be known when compiling, "
+                       << "as with --input-shape or --dim; it is " << tir::Print(extent);
+  return *constant;
+}
+
+// An error where the mode is none for extents that are dynamic.
+void CheckKnown(const Axis& axis) {
+  ExtentOf(axis.In());
+  ExtentOf(axis.Out());
+}
 
 class Resizer {
  public:
@@ -44,8 +64,10 @@ class Resizer {
 
   std::vector<Tap> Taps(const Expr& i, const Axis& axis) const {
     double whole = std::round(axis.scale);
-    bool repeats = mode_ == "nearest" && coordinates_ == "asymmetric" && nearest_ == "floor" &&
-                   whole == axis.scale && axis.in * static_cast<int64_t>(whole) == axis.out;
+    bool is_multiple = whole > 0 && whole == axis.scale &&
+                       (axis.is_open() || axis.in * static_cast<int64_t>(whole) == axis.out);
+    bool repeats =
+        is_multiple && mode_ == "nearest" && coordinates_ == "asymmetric" && nearest_ == "floor";
     if (repeats) return {{ir::FloorDiv(i, static_cast<int64_t>(whole)), {}}};
     Expr x = Coordinate(tir::Cast(kFloat, i), axis);
     if (mode_ == "nearest") return {{Inside(AsIndex(Nearest(x)), axis), {}}};
@@ -54,6 +76,7 @@ class Resizer {
     if (linear && !antialias_ && !exclude_outside_)
       return {{Inside(at, axis), Number(1) - rest}, {Inside(at + 1, axis), rest}};
     // Where the result is smaller, the kernel covers as many more pixels.
+    if (antialias_) CheckKnown(axis);
     double width = antialias_ ? std::min(axis.scale, 1.0) : 1;
     int64_t reach = linear ? 1 : 2;
     auto first = static_cast<int64_t>(std::floor(-static_cast<double>(reach) / width)) + 1;
@@ -67,7 +90,7 @@ class Resizer {
       Expr weight = linear ? Max(Number(1) - tir::Call("abs", {distance}), Number(0))
                            : CubicWeight(distance, cubic_);
       if (exclude_outside_)
-        weight = Select(index >= Expr(0) && index < Expr(axis.in), weight, Number(0));
+        weight = Select(index >= Expr(0) && index < axis.In(), weight, Number(0));
       taps.push_back({Inside(index, axis), weight});
       total = total ? total + weight : weight;
     }
@@ -86,10 +109,28 @@ class Resizer {
  private:
   static constexpr int64_t kMostTaps = 64;
 
-  static Expr Inside(const Expr& at, const Axis& axis) { return Clamped(at, 0, axis.in - 1); }
+  static Expr Inside(const Expr& at, const Axis& axis) {
+    return Clamped(at, 0, axis.is_open() ? axis.open_in - 1 : Expr(axis.in - 1));
+  }
+
+  Expr OpenCoordinate(const Expr& x, const Axis& axis) const {
+    Expr in = tir::Cast(kFloat, axis.In()), out = tir::Cast(kFloat, axis.Out());
+    Expr scale = axis.scale > 0 ? Number(axis.scale) : out / in;
+    if (coordinates_ == "asymmetric") return x / scale;
+    if (coordinates_ == "half_pixel") return (x + Number(0.5)) / scale - Number(0.5);
+    if (coordinates_ == "pytorch_half_pixel")
+      return Select(Expr(1) < axis.Out(), (x + Number(0.5)) / scale - Number(0.5), Number(-0.5));
+    if (coordinates_ == "align_corners") {
+      Expr width = axis.scale > 0 ? scale * in : out;
+      return Select(Number(1) < width, x * (in - Number(1)) / (width - Number(1)), Number(0));
+    }
+    CheckKnown(axis);
+    return {};
+  }
 
   // Where an output element lies in the input.
   Expr Coordinate(const Expr& x, const Axis& axis) const {
+    if (axis.is_open()) return OpenCoordinate(x, axis);
     auto in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
     double width = axis.scale * in;  // before it was rounded
     if (coordinates_ == "asymmetric") return x / Number(axis.scale);
@@ -126,11 +167,15 @@ class Resizer {
   bool antialias_ = false, exclude_outside_ = false;
 };
 
-int64_t Static(const Expr& extent) {
-  std::optional<int64_t> constant = ir::AsConstInt(extent);
-  TERN_CHECK(constant) << "an extent that is resized has to be known when compiling; it is "
-                       << tir::Print(extent);
-  return *constant;
+// The extent times a scale of a few binary digits, rounded down.
+Expr ScaledExtent(const Expr& extent, double scale) {
+  constexpr int64_t kParts = 1024;
+  double parts = scale * static_cast<double>(kParts);
+  if (parts != std::floor(parts) || parts > 1e9) ExtentOf(extent);
+  auto count = static_cast<int64_t>(parts);
+  if (count % kParts == 0) return Simplified(extent * Expr(count / kParts));
+  int64_t divisor = std::gcd(count, kParts);
+  return Simplified(ir::FloorDiv(extent * Expr(count / divisor), Expr(kParts / divisor)));
 }
 
 // One scale for all axes, of which the sizes are at most, or at least, those that are wanted.
@@ -142,12 +187,14 @@ void KeepAspectRatio(const Call& c, const std::vector<int64_t>& axes, std::vecto
   std::optional<double> scale;
   auto at = [&](int64_t axis) { return static_cast<size_t>(c.AxisOf(axis, c.rank(0))); };
   for (int64_t axis : axes) {
-    double own = (*all)[at(axis)].in ? (*all)[at(axis)].scale : 1;
+    const Axis& given = (*all)[at(axis)];
+    CheckKnown(given);
+    double own = given.in ? given.scale : 1;
     if (!scale) scale = own;
     scale = policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
   }
   for (int64_t axis : axes) {
-    int64_t in = Static(c.shape(0)[at(axis)]);
+    int64_t in = ExtentOf(c.shape(0)[at(axis)]);
     auto out = static_cast<int64_t>(std::lround(*scale * static_cast<double>(in)));
     (*all)[at(axis)] = {in, out, *scale};
   }
@@ -167,8 +214,8 @@ void AddRegions(const Call& c, const std::vector<int64_t>& axes, std::vector<Axi
     auto i = static_cast<size_t>(c.AxisOf(axes[k], c.rank(0)));
     double start = number(k), end = number(k + axes.size());
     if (!(*all)[i].in) {
-      if (start == 0 && end == 1) continue;
-      int64_t in = Static(c.shape(0)[i]);
+      if (start == 0 && end == 1 && !(*all)[i].is_open()) continue;
+      int64_t in = ExtentOf(c.shape(0)[i]);
       (*all)[i] = {in, in, 1};
     }
     (*all)[i].start = start;
@@ -196,19 +243,29 @@ std::vector<Axis> AxesOf(const Call& c, Exprs* shape) {
       const auto* number = given.As<ir::FloatImmNode>();
       TERN_CHECK(number && number->value > 0) << "scales are positive constants";
       if (number->value == 1) continue;
-      int64_t in = Static(c.shape(0)[i]);
+      if (!ir::AsConstInt(c.shape(0)[i])) {
+        result[i] = {.scale = number->value,
+                     .open_in = c.shape(0)[i],
+                     .open_out = ScaledExtent(c.shape(0)[i], number->value)};
+        continue;
+      }
+      int64_t in = ExtentOf(c.shape(0)[i]);
       auto out = static_cast<int64_t>(std::floor(static_cast<double>(in) * number->value));
       result[i] = {in, out, number->value};
     } else {
       if (graph::SameExtent(given, c.shape(0)[i])) continue;
-      int64_t in = Static(c.shape(0)[i]), out = Static(given);
+      if (!ir::AsConstInt(c.shape(0)[i]) || !ir::AsConstInt(given)) {
+        result[i] = {.scale = 0, .open_in = c.shape(0)[i], .open_out = given};
+        continue;
+      }
+      int64_t in = ExtentOf(c.shape(0)[i]), out = ExtentOf(given);
       result[i] = {in, out, static_cast<double>(out) / static_cast<double>(in)};
     }
   }
   KeepAspectRatio(c, axes, &result);
   AddRegions(c, axes, &result);
   for (size_t i = 0; i < result.size(); ++i)
-    if (result[i].in) (*shape)[i] = result[i].out;
+    if (result[i].changes()) (*shape)[i] = result[i].Out();
   return result;
 }
 
@@ -224,7 +281,7 @@ Tensors Resize(Call& c) {
     Expr inside;
     for (size_t i = 0; i < out.size(); ++i) {
       std::vector<Tap> taps{{out[i], {}}};
-      if (axes[i].in) {
+      if (axes[i].changes()) {
         taps = resizer.Taps(out[i], axes[i]);
         if (Expr here = resizer.IsInside(out[i], axes[i])) inside = inside ? inside && here : here;
       }

@@ -461,12 +461,13 @@ Tensors Pad(Call& c) {
   std::string mode = c.String("mode");
   TERN_CHECK(mode == "constant" || mode == "edge" || mode == "reflect" || mode == "wrap")
       << "mode is constant, edge, reflect or wrap, not " << mode;
-  std::vector<int64_t> axes(x.rank()), pads = c.Ints(1);
+  std::vector<int64_t> axes(x.rank());
+  const graph::Content& pads = c.content(1);
   std::iota(axes.begin(), axes.end(), 0);
   if (c.has(3)) axes = c.Ints(3);
   TERN_CHECK(pads.size() == 2 * axes.size())
       << pads.size() << " pads for " << axes.size() << " axes; two for each are expected";
-  std::vector<int64_t> before(x.rank(), 0), after(x.rank(), 0);
+  Exprs before(x.rank(), Expr(0)), after(x.rank(), Expr(0));
   for (size_t i = 0; i < axes.size(); ++i) {
     auto axis = static_cast<size_t>(c.AxisOf(axes[i], c.rank(0)));
     before[axis] = pads[i];
@@ -474,14 +475,14 @@ Tensors Pad(Call& c) {
   }
   Exprs shape;
   for (size_t i = 0; i < x.rank(); ++i)
-    shape.push_back(Simplified(x.shape()[i] + Expr(before[i] + after[i])));
+    shape.push_back(Simplified(x.shape()[i] + before[i] + after[i]));
   Expr value = c.has(2) ? c.Scalar(2) : tir::Const(x.dtype(), 0);
   return {Compute(c.name(), shape, [&](const Vars& out) {
     Exprs at;
     Expr inside;
     for (size_t i = 0; i < out.size(); ++i) {
-      Expr index = before[i] ? out[i] - Expr(before[i]) : Expr(out[i]);
-      bool padded = before[i] || after[i];
+      bool moved = !ir::IsConst(before[i], 0), padded = moved || !ir::IsConst(after[i], 0);
+      Expr index = moved ? out[i] - before[i] : Expr(out[i]);
       if (padded && mode != "constant") index = PaddedIndex(mode, index, x.shape()[i]);
       if (padded && mode == "constant") {
         Expr here = index >= Expr(0) && index < x.shape()[i];

@@ -13,7 +13,18 @@ std::string AutoPad(const Call& c) {
   return automatic;
 }
 
-Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode, size_t first) {
+namespace {
+
+Expr Strides(const Expr& padded, int64_t stride, WindowRounding rounding) {
+  Expr down = ir::FloorDiv(padded, stride), up = ir::CeilDiv(padded, stride);
+  if (rounding == WindowRounding::kUp) return up;
+  return rounding == WindowRounding::kDown || stride == 1 ? down : Max(down, Min(up, 0));
+}
+
+}  // namespace
+
+Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, WindowRounding rounding,
+                  size_t first) {
   size_t dims = kernel.size();
   Windows w{kernel, IntsOr(c, "strides", dims, 1), IntsOr(c, "dilations", dims, 1), {}, {}, {}};
   std::vector<int64_t> pads = IntsOr(c, "pads", 2 * dims, 0);
@@ -31,10 +42,10 @@ Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_m
       bool valid = automatic == "VALID";
       if (valid) before = 0;
       Expr padded = in + Expr(valid ? 0 : pads[i] + pads[i + dims]) - Expr(reach);
-      out =
-          (ceil_mode ? ir::CeilDiv(padded, w.strides[i]) : ir::FloorDiv(padded, w.strides[i])) + 1;
+      out = Strides(padded, w.strides[i], rounding) + 1;
       // No window starts behind the input and its padding ahead.
-      if (ceil_mode) out = Min(out, ir::FloorDiv(in + before - 1, w.strides[i]) + 1);
+      if (rounding == WindowRounding::kUp)
+        out = Min(out, ir::FloorDiv(in + before - 1, w.strides[i]) + 1);
     }
     out = Simplified(out);
     if (std::optional<int64_t> extent = ir::AsConstInt(out); extent && *extent < 0)

@@ -32,9 +32,13 @@ struct Windows {
 // Throws where it is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER.
 std::string AutoPad(const Call& c);
 
+// How the number of strides is rounded that fit into an input less a window. An input that is
+// smaller than the window has a negative one: toward zero, one window fits that is cut off.
+enum class WindowRounding { kDown, kUp, kTowardZero };
+
 // By the attributes of the call; `kernel` has an extent for each spatial axis, of which `first` is
 // the first of the input.
-Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, bool ceil_mode,
+Windows WindowsOf(const Call& c, const std::vector<int64_t>& kernel, WindowRounding rounding,
                   size_t first = 2);
 
 // The element of the input there, by `load(indices)`; `border` outside of it.

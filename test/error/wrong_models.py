@@ -133,6 +133,14 @@ one("branches of other ranks", "If", ["c"], data=CONDITION, then_branch=branch("
 one("a branch that is missing", "If", ["c"], data=CONDITION, then_branch=branch("Relu"))
 one("a condition of floats", "If", X, then_branch=branch("Relu"), else_branch=branch("Neg"))
 one("a body without its inputs", "Loop", ["", "c", "x"], data=CONDITION, body=branch("Relu"))
+SEQUENCE = onnx.sequence_type(onnx.tensor_type("float", [2]))
+add("a sequence of as many elements as an open extent", [
+    onnx.node("Size", X, ["trips"]), onnx.node("SequenceEmpty", [], ["none"]),
+    onnx.node("Loop", ["trips", "", "none"], ["all"], name="n", body=onnx.graph(
+        "b", [onnx.node("SequenceInsert", ["s", "x"], ["longer"]), onnx.node("Identity", ["go"], ["on"])],
+        [onnx.value_info("i", "int64", []), onnx.value_info("go", "bool", []), onnx.value_info("s", SEQUENCE)],
+        [onnx.value_info("on", "bool", []), onnx.value_info("longer", SEQUENCE)])),
+    onnx.node("ConcatFromSequence", ["all"], ["y"], axis=0)], [("x", "float", ["n"])])
 
 
 def main(tern, folder):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes test/onnx/cases: models of one node of com.microsoft and ai.onnx.ml, and small ones with functions and sequences, with what
-ONNX Runtime makes of random inputs.
+"""Writes test/onnx/cases: models of one node of com.microsoft and ai.onnx.ml, small ones with functions and sequences, and operators of
+ONNX where its text leaves something open, with what ONNX Runtime makes of random inputs.
 
 Needs the Python packages numpy, onnx and onnxruntime; the files are committed.
 """
@@ -363,8 +363,64 @@ def options():
         case("multi_head_attention_packed_" + name, MS, "MultiHeadAttention", inputs, num_heads=2, same_as=parts)
 
 
+def left_open():
+    """What ONNX does not say, or tests nowhere: inputs smaller than a window, the clip of an LSTM, sequences without steps, names that hide
+    outer ones."""
+    global random
+    random = np.random.default_rng(31)
+    for name, op in (("max_pool", "MaxPool"), ("average_pool", "AveragePool"), ("lp_pool", "LpPool")):
+        case(name + "_cut_window", "", op, [f(1, 2, 1, 5)], kernel_shape=[2, 3], strides=[2, 2], dims=["n", 2, "h", "w"])
+        case(name + "_cut_window_static", "", op, [f(1, 2, 2, 5)], kernel_shape=[3, 2], strides=[2, 3])
+    weights = [f(1, 24, 4), f(1, 24, 6), f(1, 48)]
+    case("lstm_clip", "", "LSTM", [f(9, 2, 4), *weights, None, None, f(1, 2, 6), f(1, 18)], 3, constants=(1, 2, 3, 7), hidden_size=6, clip=0.4)
+    lengths = np.array([4, 0], np.int32)
+    case("lstm_no_steps", "", "LSTM", [f(4, 2, 4), *weights, lengths, f(1, 2, 6), f(1, 2, 6)], 3, constants=(1, 2, 3), hidden_size=6)
+    case("gru_no_steps", "", "GRU", [f(4, 2, 4), f(1, 18, 4), f(1, 18, 6), None, lengths, f(1, 2, 6)], 2, constants=(1, 2), hidden_size=6)
+    case("rnn_no_steps", "", "RNN", [f(4, 2, 4), f(1, 6, 4), f(1, 6, 6), None, lengths, f(1, 2, 6)], 2, constants=(1, 2), hidden_size=6,
+         direction="reverse")
+    # The body's inputs and values have the names of what comes behind the loop.
+    node, value = helper.make_node, helper.make_tensor_value_info
+    body = helper.make_graph(
+        [node("Add", ["h", "x"], ["y"]), node("Tanh", ["y"], ["next"]), node("Identity", ["go"], ["on"])], "body",
+        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("h", TensorProto.FLOAT, [3])],
+        [value("on", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, [3]), value("y", TensorProto.FLOAT, [3])])
+    nodes = [node("Loop", ["trips", "", "x"], ["last", "all"], body=body), node("Neg", ["last"], ["h"]), node("Exp", ["all"], ["y"])]
+    graph = helper.make_graph(nodes, "hidden_names", [value("x", TensorProto.FLOAT, [3]), value("trips", TensorProto.INT64, [])],
+                              [onnx.ValueInfoProto(name=name) for name in ("h", "y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    write("hidden_names", model, ["h", "y"], {"x": f(3), "trips": scalar(11, np.int64)})
+
+
+def open_extents():
+    """Amounts that are computed from extents which the model leaves open."""
+    global random
+    random = np.random.default_rng(37)
+    dims = ["n", 2, "h", "w"]
+    for name, options in {"nearest": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+                          "linear": {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"},
+                          "corners": {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+                          "cubic": {"mode": "cubic"}}.items():
+        case("resize_open_" + name, "", "Resize", [f(1, 2, 4, 6), None, np.array([1, 1, 2, 1.5], np.float32)], constants=(2,), dims=dims, **options)
+    node, value = helper.make_node, helper.make_tensor_value_info
+
+    def model(name, nodes, inputs, feeds, **constants):
+        graph = helper.make_graph(nodes, name, inputs, [onnx.ValueInfoProto(name="y")],
+                                  [numpy_helper.from_array(np.array(v, np.int64), n) for n, v in constants.items()])
+        write(name, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), ["y"], feeds)
+
+    # As large as another image, and filled up to a multiple of 8.
+    model("resize_open_sizes", [node("Shape", ["like"], ["sizes"]), node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")],
+          [value("x", TensorProto.FLOAT, dims), value("like", TensorProto.FLOAT, ["n", 2, "height", "width"])],
+          {"x": f(1, 2, 3, 4), "like": f(1, 2, 7, 5)})
+    amounts = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "one"], ["tokens"]), node("Neg", ["tokens"], ["less"]),
+               node("Mod", ["less", "eight"], ["more"]), node("Concat", ["none", "one", "none", "none", "more", "none"], ["pads"], axis=0)]
+    for mode in ("constant", "reflect"):
+        model("pad_open_" + mode, [*amounts, node("Pad", ["x", "pads"], ["y"], mode=mode)], [value("x", TensorProto.FLOAT, ["n", "tokens", 3])],
+              {"x": f(2, 13, 3)}, one=[1], eight=[8], none=[0])
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits, probabilities, options):
+    for group in (activations, linear, normalizations, attention, grouped, quantized, preprocessing, models, tables, functions, sequences, caches, classifiers, few_bits, probabilities, options, left_open, open_extents):
         group()
     print(len(os.listdir(FOLDER)), "cases", file=sys.stderr)

@@ -30,6 +30,7 @@ struct CompileOptions {
   std::vector<std::string> weights;             // of the model: name=file.npy
   std::vector<std::string> input_shapes, dims;  // of an .onnx file
   bool freeze = false;                    // the same: initializers that are inputs are constants
+  std::vector<std::string> bound;         // the same: NAME=16000, an input that is a constant
   bool fuse = true, strict_math = false;  // of a model
   std::string precision;                  // the same: "fp16", "bf16", "mixed" or ""
   std::vector<std::string> offload;       // the same
@@ -68,6 +69,7 @@ struct ExplainOptions {
   std::string kernel;  // the one to show, or ""
   std::vector<std::string> input_shapes, dims;
   bool freeze = false;
+  std::vector<std::string> bound;
   bool fuse = true, strict_math = false;
   std::string precision;
   std::vector<std::string> offload;

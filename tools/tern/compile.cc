@@ -204,7 +204,8 @@ void Compile(const CompileOptions& options) {
   TERN_CHECK(options.weights.empty() || !options.program.empty())
       << "--weight is for models: there is no --program";
   ir::IRModule module = ReadSource(
-      options.input, ParseImportOptions(options.input_shapes, options.dims, options.freeze));
+      options.input,
+      ParseImportOptions(options.input_shapes, options.dims, options.freeze, options.bound));
   if (IsModel(module)) return CompileGraph(options, module);
   TERN_CHECK(options.precision.empty() && options.offload.empty())
       << "--precision and --offload are for models";

@@ -14,7 +14,8 @@ namespace tern::tools {
 
 void Explain(const ExplainOptions& options) {
   ir::IRModule module = ReadSource(
-      options.input, ParseImportOptions(options.input_shapes, options.dims, options.freeze));
+      options.input,
+      ParseImportOptions(options.input_shapes, options.dims, options.freeze, options.bound));
   TERN_CHECK(IsModel(module)) << options.input
                               << ": no model; for the schedules of a .tir file's functions, use "
                                  "tern opt --explain-schedule";

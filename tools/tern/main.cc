@@ -32,6 +32,8 @@ constexpr const char* kDimHelp =
     "how many elements it has";
 constexpr const char* kFreezeHelp =
     "initializers of an .onnx file that are inputs too are constants: no run can give them";
+constexpr const char* kBindHelp =
+    "NAME=16000: an input of an .onnx file, of one element, is this constant";
 constexpr const char* kSeedHelp = "of the random inputs";
 constexpr const char* kNoFuseHelp = "of a model: every operator is a kernel";
 constexpr const char* kStrictMathHelp =
@@ -106,6 +108,7 @@ void AddCompile(CLI::App* app) {
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_option("--dim", options->dims, kDimHelp);
   command->add_flag("--freeze", options->freeze, kFreezeHelp);
+  command->add_option("--bind", options->bound, kBindHelp);
   command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
   command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
   AddPrecision(command, &options->precision, &options->offload);
@@ -309,6 +312,7 @@ void AddExplain(CLI::App* app) {
   command->add_option("--input-shape", options->input_shapes, kInputShapeHelp);
   command->add_option("--dim", options->dims, kDimHelp);
   command->add_flag("--freeze", options->freeze, kFreezeHelp);
+  command->add_option("--bind", options->bound, kBindHelp);
   command->add_flag("!--no-fuse", options->fuse, kNoFuseHelp);
   command->add_flag("--strict-math", options->strict_math, kStrictMathHelp);
   AddPrecision(command, &options->precision, &options->offload);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -159,9 +160,17 @@ std::vector<Version> Combined(const std::vector<Version>& versions, const std::v
 }  // namespace
 
 frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
-                                                 const std::vector<std::string>& dims,
-                                                 bool freeze) {
+                                                 const std::vector<std::string>& dims, bool freeze,
+                                                 const std::vector<std::string>& bound) {
   frontend::onnx::ImportOptions options;
+  for (const std::string& text : bound) {
+    auto [name, value] = SplitAssignment("--bind", text);
+    double number = 0;
+    std::from_chars_result end = std::from_chars(value.data(), value.data() + value.size(), number);
+    TERN_CHECK(end.ec == std::errc() && end.ptr == value.data() + value.size())
+        << "--bind " << text << ": expected a number, as in --bind sr=16000";
+    options.scalars[name] = number;
+  }
   if (freeze) options.overridable.emplace();
   std::vector<Version> versions = {{}};
   for (const auto& [name, shapes] : ParseShapes(input_shapes)) {

@@ -20,10 +20,11 @@ target::Target ParseTarget(const std::string& target, const std::string& host = 
 // The module of a .tir or .onnx file; the options are for the latter. Behind the name of a .tir
 // file stand instances of its templates: "gemm.tir:gemm[float16, 64]:big = gemm[float32, 128]".
 ir::IRModule ReadSource(const std::string& path, const frontend::onnx::ImportOptions& options = {});
-// NAME=1,3,224,224 and NAME=8, as the command line has them.
+// NAME=1,3,224,224, NAME=8 and NAME=16000, as the command line has them.
 frontend::onnx::ImportOptions ParseImportOptions(const std::vector<std::string>& input_shapes,
                                                  const std::vector<std::string>& dims,
-                                                 bool freeze = false);
+                                                 bool freeze = false,
+                                                 const std::vector<std::string>& bound = {});
 // The same, with the shapes of NAME=file.npy where no other is given: models are compiled after
 // their inputs were seen, so that all extents are known.
 frontend::onnx::ImportOptions ImportOptionsFor(const std::vector<std::string>& input_shapes,

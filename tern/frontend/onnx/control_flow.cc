@@ -37,7 +37,8 @@ Items ImportIf(NodeContext& n) {
   if (!failed[0] && !failed[1]) {
     if (!SameStructure(results[0], results[1]))
       TERN_THROW(ValueError) << "its branches give different sequences or optionals, so that its "
-                             << "condition has to be known when compiling";
+                             << "condition has to be known when compiling; "
+                             << graph::HowToKnow(condition);
     Values tensors[] = {Flattened(results[0]), Flattened(results[1])};
     return Structured(results[0],
                       graph::AddIf(n.builder(), condition, regions, tensors, n.Options()));
@@ -67,6 +68,7 @@ Items UnrolledLoop(NodeContext& n, const Graph& body, Items carried) {
   const Value &trips = n.input(0), &condition = n.input(1);
   std::optional<int64_t> most = trips ? graph::KnownScalar(trips) : kMostTrips + 1,
                          go = condition ? graph::KnownScalar(condition) : 1;
+  Value last = condition;
   graph::Builder& builder = n.builder();
   size_t count = carried.size();
   std::vector<Values> stacked(body.outputs.size() - 1 - count);
@@ -74,7 +76,8 @@ Items UnrolledLoop(NodeContext& n, const Graph& body, Items carried) {
     if (!most || !go)
       throw UnknownStructure(
           "it changes sequences or optionals from trip to trip, so that the number of its trips "
-          "has to be known when compiling");
+          "has to be known when compiling; " +
+          graph::HowToKnow(most ? last : trips));
     if (trip >= *most || !*go) break;
     TERN_CHECK(trip < kMostTrips) << "a loop that carries sequences has more than " << kMostTrips
                                   << " trips";
@@ -82,7 +85,8 @@ Items UnrolledLoop(NodeContext& n, const Graph& body, Items carried) {
                     builder.Scalar(DataType::Bool(), 1, "condition")};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     Items results = n.import_inner()(body, nullptr, inputs);
-    go = graph::KnownScalar(results[0].tensor);
+    last = results[0].tensor;
+    go = graph::KnownScalar(last);
     carried.assign(results.begin() + 1, results.begin() + 1 + static_cast<std::ptrdiff_t>(count));
     for (size_t i = 0; i < stacked.size(); ++i)
       stacked[i].push_back(

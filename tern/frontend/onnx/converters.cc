@@ -242,8 +242,61 @@ Values RoiAlign(NodeContext& n) {
   return n.Emit("roi_align", n.inputs(), attrs);
 }
 
+std::string Without(const std::string& labels, const std::string& others) {
+  std::string rest;
+  for (char label : labels)
+    if (others.find(label) == std::string::npos) rest += label;
+  return rest;
+}
+
+Value TransposedLabels(NodeContext& n, const Value& x, const std::string& from,
+                       const std::string& to) {
+  if (from == to) return x;
+  std::vector<ffi::Any> perm;
+  for (char label : to) perm.emplace_back(static_cast<int64_t>(from.find(label)));
+  return n.Part("transpose", {x}, {{"perm", ffi::Any(ffi::MakeArray(std::move(perm)))}});
+}
+
+// A product of matrices for each of several batch axes (heads of a batch) has these first, and is
+// then the product that rules take with the softmax behind it as attention. Other equations stay.
+//
+//   "aecd,abcd->acbe"  ->  "acbd,aced->acbe"             keys and queries, as Keras has them
+//   "acbe,aecd->abcd"  ->  "acbe,aced->acbd", transposed
 Values Einsum(NodeContext& n) {
-  return n.Emit("einsum", n.inputs(), {{"equation", ffi::Any(n.String("equation", ""))}});
+  std::string equation = Without(n.String("equation", ""), " ");
+  auto as_written = [&] {
+    return n.Emit("einsum", n.inputs(), {{"equation", ffi::Any(equation)}});
+  };
+  size_t comma = equation.find(','), arrow = equation.find("->");
+  if (n.inputs().size() != 2 || comma == std::string::npos || arrow == std::string::npos ||
+      arrow < comma || equation.find('.') != std::string::npos)
+    return as_written();
+  std::string terms[] = {equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1)};
+  std::string result = equation.substr(arrow + 2), single = Without(result, terms[0]);
+  single += Without(result, terms[1]);  // axes of one operand
+  std::string batch = Without(result, single);
+  size_t rank = batch.size() + 2;
+  auto has_rank = [&](size_t i) {
+    std::string inner = Without(terms[i], result);
+    return terms[i].size() == rank && n.input(i)->type.rank() == rank && inner.size() == 1 &&
+           inner == Without(terms[1 - i], result);
+  };
+  if (batch.size() < 2 || single.size() != 2 || result.size() != rank || !has_rank(0) ||
+      !has_rank(1))
+    return as_written();
+  // The operand whose axis comes first in the result.
+  size_t first = terms[0].find(Without(result, batch)[0]) != std::string::npos ? 0 : 1;
+  std::string ordered[2];
+  Value operands[2];
+  for (size_t i : {0, 1}) {
+    const std::string& term = terms[first ^ i];
+    ordered[i] = batch + Without(term, batch);
+    operands[i] = TransposedLabels(n, n.input(first ^ i), term, ordered[i]);
+  }
+  std::string made = batch + Without(result, batch);
+  ir::Attrs attrs{{"equation", ffi::Any(ordered[0] + "," + ordered[1] + "->" + made)}};
+  if (made == result) return n.Emit("einsum", {operands[0], operands[1]}, attrs);
+  return {TransposedLabels(n, n.Part("einsum", {operands[0], operands[1]}, attrs), made, result)};
 }
 
 Values Mean(NodeContext& n) {

@@ -2,6 +2,7 @@
 #include "tern/frontend/onnx/import.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <set>
@@ -106,12 +107,22 @@ void ForEachGraph(const Node& node, const F& f) {
     for (const Graph& graph : attribute.graphs) f(graph);
 }
 
-// Names that the node reads, and nodes in graphs inside of it.
+// Names that the node reads, and graphs inside of it: those that a graph has itself hide the outer
+// ones.
 void CollectInputs(const Node& node, std::vector<std::string_view>* names) {
   names->insert(names->end(), node.inputs.begin(), node.inputs.end());
   ForEachGraph(node, [&](const Graph& graph) {
-    for (const Node& inner : graph.nodes) CollectInputs(inner, names);
-    for (const ValueInfo& output : graph.outputs) names->push_back(output.name);
+    std::vector<std::string_view> read;
+    std::set<std::string_view> own;
+    for (const ValueInfo& input : graph.inputs) own.insert(input.name);
+    for (const Tensor& initializer : graph.initializers) own.insert(initializer.name);
+    for (const Node& inner : graph.nodes) {
+      own.insert(inner.outputs.begin(), inner.outputs.end());
+      CollectInputs(inner, &read);
+    }
+    for (const ValueInfo& output : graph.outputs) read.push_back(output.name);
+    for (std::string_view name : read)
+      if (!own.contains(name)) names->push_back(name);
   });
 }
 
@@ -162,8 +173,7 @@ std::vector<const Node*> OrderedNodes(const std::vector<Node>& nodes) {
         continue;
       }
       auto maker = makers.find(top.inputs[top.next++]);
-      // A name inside may be one of this node's own, which hides that outside.
-      if (maker != makers.end() && maker->second != top.node) open(maker->second);
+      if (maker != makers.end()) open(maker->second);
     }
   }
   return ordered;
@@ -209,6 +219,7 @@ class Importer {
     CheckOpset();
     CheckOperators();
     CheckOptions();
+    FindFixedDims();
     AddInputs();
     bool has_body = attrs.find(graph::attr::kVersionsOnly) == attrs.end();
     if (has_body) AddNodes(model_.graph.nodes, main_);
@@ -352,6 +363,24 @@ class Importer {
     return node.outputs.empty() ? "?" : "-> " + std::string(node.outputs[0]);
   }
 
+  // Names of extents that given shapes of inputs have: the others of that name are the same. Where
+  // two shapes disagree, each is for its own input.
+  void FindFixedDims() {
+    std::set<std::string> disagreeing;
+    for (const ValueInfo& input : model_.graph.inputs) {
+      auto given = options_.input_shapes.find(std::string(input.name));
+      if (given == options_.input_shapes.end() || !input.type.shape) continue;
+      const std::vector<Dim>& dims = *input.type.shape;
+      for (size_t i = 0; i < std::min(dims.size(), given->second.size()); ++i) {
+        if (dims[i].is_known() || dims[i].is_anonymous() || given->second[i] < 0) continue;
+        std::string name(dims[i].param);
+        if (fixed_dims_.try_emplace(name, given->second[i]).first->second != given->second[i])
+          disagreeing.insert(name);
+      }
+    }
+    for (const std::string& name : disagreeing) fixed_dims_.erase(name);
+  }
+
   void CheckOptions() const {
     std::vector<std::string> inputs, dims;
     for (const ValueInfo& input : model_.graph.inputs) {
@@ -363,6 +392,8 @@ class Importer {
       for (size_t i = 0; input.type.shape && i < input.type.shape->size(); ++i)
         if ((*input.type.shape)[i].is_anonymous()) dims.push_back(AnonymousName(input.name, i));
     }
+    std::set<std::string> seen;
+    std::erase_if(dims, [&](const std::string& dim) { return !seen.insert(dim).second; });
     auto has_input = [&](const std::string& name) {
       return std::find(inputs.begin(), inputs.end(), name) != inputs.end();
     };
@@ -375,6 +406,7 @@ class Importer {
     };
     for (const auto& [name, shape] : options_.input_shapes) check_input(name);
     for (const auto& [name, tensor] : options_.constants) check_input(name);
+    for (const auto& [name, number] : options_.scalars) check_input(name);
     auto check_dim = [&](const std::string& name) {
       if (std::find(dims.begin(), dims.end(), name) == dims.end())
         TERN_THROW(ValueError) << model_.path << " has no dimension " << name
@@ -396,7 +428,8 @@ class Importer {
     for (const ValueInfo& input : model_.graph.inputs) {
       auto initializer = main_.initializers.find(input.name);
       std::string name(input.name);
-      if (options_.constants.contains(name) || initializer == main_.initializers.end()) {
+      if (options_.constants.contains(name) || options_.scalars.contains(name) ||
+          initializer == main_.initializers.end()) {
         main_.values[input.name] = InputItem(name, input.type);
       } else if (IsOverridable(*initializer->second)) {
         main_.values[input.name] = AddDefault(name, *initializer->second);
@@ -428,6 +461,8 @@ class Importer {
     }
     if (auto it = options_.constants.find(name); it != options_.constants.end())
       return BoundInput(name, type, it->second);
+    if (auto it = options_.scalars.find(name); it != options_.scalars.end())
+      return BoundScalar(name, type, it->second);
     input_names_.push_back(name);
     Item item(Unpacked(&builder_, builder_.Param(name, TypeOf(name, type))));
     item.elem = type.elem;
@@ -443,6 +478,27 @@ class Importer {
       TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(type)
                              << "; the constant given has elements of type " << NameOf(tensor.type);
     return onnx::ItemOf(&builder_, tensor, name, file_name_);
+  }
+
+  // Extents that the model leaves open are 1.
+  Item BoundScalar(const std::string& name, const Type& type, double number) {
+    std::optional<DataType> dtype =
+        type.kind == Type::Kind::kTensor ? DataTypeOf(type.elem) : std::nullopt;
+    std::vector<int64_t> ones(type.shape ? type.shape->size() : 0, 1);
+    bool is_one = dtype.has_value() && !dtype->is_packed();
+    for (size_t i = 0; i < ones.size(); ++i)
+      is_one = is_one && (!(*type.shape)[i].is_known() || (*type.shape)[i].value == 1);
+    if (!is_one)
+      TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(type)
+                             << "; a number is for tensors of one element";
+    double limit = dtype->is_bool() ? 2 : std::ldexp(1, dtype->bits() - (dtype->is_int() ? 1 : 0));
+    double least = dtype->is_int() ? -limit : 0;
+    if (!dtype->is_float() && (number != std::floor(number) || number < least || number >= limit))
+      TERN_THROW(ValueError) << model_.path << ": input " << name << " is " << TypeText(type)
+                             << ", which cannot be " << number;
+    Value scalar = builder_.Scalar(*dtype, number, name);
+    return ones.empty() ? Item(scalar)
+                        : Item(builder_.Add("reshape", {scalar, builder_.Ints(ones, "shape")}));
   }
 
   bool IsOverridable(const Tensor& initializer) const {
@@ -499,6 +555,7 @@ class Importer {
     if (dim.is_known()) return dim.value;
     std::string name = dim.is_anonymous() ? anonymous : std::string(dim.param);
     if (auto it = options_.dims.find(name); it != options_.dims.end()) return it->second;
+    if (auto it = fixed_dims_.find(name); it != fixed_dims_.end()) return it->second;
     auto [it, added] = dims_.try_emplace(name);
     if (added) it->second = NewDim(name);
     return it->second;
@@ -675,6 +732,7 @@ class Importer {
   size_t num_inlined_ = 0;
   Scope main_{&builder_};
   std::map<std::string, ir::Var> dims_;
+  std::map<std::string, int64_t> fixed_dims_;  // by the shapes of inputs
   std::vector<std::string> input_names_;
 };
 

@@ -34,8 +34,10 @@ struct ImportOptions {
   bool versions_only = false;  // other extents are errors when the model runs
   // Inputs that have initializers and can be given nevertheless, by name; none: all that can.
   std::optional<std::set<std::string>> overridable;
-  // Inputs that are constants, by name: their elements are known when compiling.
+  // Inputs that are constants, by name: their elements are known when compiling. Of those with one
+  // element the number is enough.
   std::map<std::string, Tensor> constants;
+  std::map<std::string, double> scalars;
 };
 
 // The model as a module: the graph `main`, and its weights as constants, which stay in the mapped

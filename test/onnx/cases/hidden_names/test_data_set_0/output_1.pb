@@ -1,0 +1,1 @@
+J„“ª<F¯º=VO©AµMY=@ç=œ1GA«VZ=<Eé=ÈˆEA¨YZ=K_é=ì}EA²YZ=ž`é=¡}EA²YZ=­`é=ž}EA²YZ=­`é=¡}EA²YZ=­`é=ž}EA²YZ=­`é=¡}EA²YZ=­`é=ž}EA²YZ=­`é=¡}EA
