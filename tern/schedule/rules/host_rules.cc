@@ -351,6 +351,7 @@ void RegisterHostRules() {
   RegisterHostReductionRules();
   RegisterHostSkinnyMatmulRules();
   RegisterHostDotProductRules();
+  RegisterHostChannelVectorRule();
   RegisterHostDepthwiseRule();
   RegisterHostImplicitDotRules();
   RegisterHostWindowRules();
