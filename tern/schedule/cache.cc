@@ -34,6 +34,33 @@ Buffer FindAccessed(const BlockNode* block, const std::string& name, bool store)
          (store ? "writes " : "reads ") + ffi::Join(names));
 }
 
+// Loads of a buffer in a block: B[i] -> streamed(B[i]).
+class Streamer : public StmtMutator {
+ public:
+  Streamer(const BlockNode* block, const Buffer& buffer) : block_(block), buffer_(buffer) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
+    if (node != block_) return MutateChildren(node, self);
+    is_inside_ = true;
+    Stmt changed = MutateChildren(node, self);
+    is_inside_ = false;
+    return changed;
+  }
+  Expr MutateNode(const ir::CallNode* node, const Expr& self) override {
+    return node->name == "streamed" ? self : MutateChildren(node, self);
+  }
+  Expr MutateNode(const ir::BufferLoadNode* node, const Expr& self) override {
+    bool streams = is_inside_ && node->buffer.same(buffer_);
+    return streams ? ir::CallNode::Make("streamed", {self}) : MutateChildren(node, self);
+  }
+
+  const BlockNode* block_;
+  Buffer buffer_;
+  bool is_inside_ = false;
+};
+
 // Indices that count from the start of a box.
 std::vector<Expr> From(const std::vector<Range>& box, const std::vector<Expr>& indices,
                        const arith::Analyzer& analyzer) {
@@ -262,6 +289,14 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
     const AllocateNode* old = AllocationOf(tree(), cache);
     ReplaceStmt(old, old->body);
     SetBody(AllocateNode::Make(cache, function_->body));
+    return {};
+  });
+}
+
+void Schedule::Prefetch(const std::string& block_name, const std::string& buffer) {
+  Do("prefetch", {block_name, buffer}, [&]() -> Names {
+    const BlockNode* block = FindBlock(block_name);
+    SetBody(Streamer(block, FindAccessed(block, buffer, false)).Mutate(function_->body));
     return {};
   });
 }

@@ -132,6 +132,8 @@ class Schedule {
   // A block reads the copy that cache_read made for another one before it.
   void ReuseCache(const std::string& block, const std::string& copy);
   void SetScope(const std::string& buffer, tir::StorageScope scope);
+  // Hosts prefetch what follows in memory where the block reads a buffer.
+  void Prefetch(const std::string& block, const std::string& buffer);
   // The stride of a dimension, in elements, is `offset` more than a multiple of `factor`.
   void StorageAlign(const std::string& buffer, int64_t dimension, int64_t factor,
                     int64_t offset = 0);

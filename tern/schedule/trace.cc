@@ -199,6 +199,7 @@ const std::map<std::string, Primitive>& Primitives() {
               "a plan is carried out by the schedule rules: its section has no other steps, and "
               "the default schedules are not turned off");
         }}},
+      {"prefetch", {2, 2, 0, [](S s, T t) { s->Prefetch(t.args[0], t.args[1]); }}},
       {"replicate",
        {3, kAny, 0,
         [](S s, T t) {

@@ -15,6 +15,7 @@ void RegisterHostMatmulRules();        // by RegisterHostRules
 void RegisterHostReductionRules();     // by RegisterHostRules
 void RegisterHostSkinnyMatmulRules();  // by RegisterHostRules
 void RegisterHostDotProductRules();    // by RegisterHostRules
+void RegisterHostChannelVectorRule();  // by RegisterHostRules
 void RegisterHostDepthwiseRule();      // by RegisterHostRules
 void RegisterHostImplicitDotRules();   // by RegisterHostRules
 void RegisterHostWindowRules();        // by RegisterHostRules

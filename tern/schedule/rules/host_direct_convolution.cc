@@ -16,7 +16,8 @@
 // Cost, with v = tile_n / lanes: O / tile_m * ceil(pixels / tile_n) *
 //   max(tile_m * v / 2, (tile_m + 2 * v) / 2, 4) cycles per tap (2 FMAs and 2 loads a cycle,
 //   unaligned vectors count as two loads, FMA latency 4).
-// Declines: dynamic sizes, mixed types, neither float nor int32, tile_m < 4 of more than 8 outputs.
+// Declines: dynamic sizes, mixed types, neither float nor int32, tile_m < 4 of more than 8 outputs,
+// windows of one element with as many outputs (implicit_gemm).
 // Terms are combined in the order written.
 #include <algorithm>
 
@@ -220,6 +221,11 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
   if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
   Schedule probe = *schedule;
   Windows windows = Describe(probe, block.name, probe.FlattenSpatial(block.name, 1)[0]);
+  int64_t taps = 1;
+  for (int64_t size : windows.sizes) taps *= size;
+  // The im2col matrix of a strided 1x1 convolution is no larger than the copy of the input.
+  if (taps == 1 && block.kind == BlockKind::kConvolution && windows.rows >= target.l1_ways)
+    Refuse("its windows are of one element");
   TargetInfo enough = target;
   enough.vector_registers = std::max(target.vector_registers, kLeastRegisters);
   auto steps = static_cast<double>(WorkOf(*schedule, block.name)) /

@@ -416,6 +416,7 @@ void RegisterHostRules() {
   RegisterHostReductionRules();
   RegisterHostSkinnyMatmulRules();
   RegisterHostDotProductRules();
+  RegisterHostChannelVectorRule();
   RegisterHostDepthwiseRule();
   RegisterHostImplicitDotRules();
   RegisterHostWindowRules();

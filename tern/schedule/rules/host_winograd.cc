@@ -8,7 +8,7 @@
 //                                                         # `share_block` the loops below are
 //     a[p, t, c] = Bt input B                             # vectors of channels
 //     for p in points { for oo, po {                      # one GEMM per point, register tiles
-//       for c { acc[rows, vectors] += a[p, t, c] * b[p, c, o] }
+//       for c { acc[rows, vectors] += a[p, t, c] * b[p, c, o] }     # b larger than L2: prefetched
 //     } }
 //     output = At gemm A
 //   }
@@ -17,9 +17,11 @@
 //     Y = epilogue(rows)
 //   }
 //
-// Cost: winograd_plan.h. The tiles of all images are one axis; where the batch is dynamic, the plan
-// is that of one image. Declines: no `reassociate`, stride above 1, dynamic image sizes, channels
-// no multiple of a vector, more than 6 points, or no faster than the direct convolution.
+// Cost: winograd_plan.h. The tiles of all images are one axis. Where the batch is dynamic, and
+// blocks would read large weights for each image, there is no loop pb: the tiles of all images, so
+// many of them as come, are one block. Declines: no `reassociate`, stride above 1, dynamic image
+// sizes, channels no multiple of a vector, more than 6 points, or no faster than the direct
+// convolution.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -52,7 +54,7 @@ class HostWinograd {
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    made_ = schedule_.Winograd(block_, plan_.m, plan_.block);
+    made_ = schedule_.Winograd(block_, plan_.m, plan_.block ? plan_.block : plan_.tile_m);
     shape_ = *WinogradShapeOf(schedule_, made_, plan_.m);
     SplitProducts();
     TransformBack();
@@ -61,11 +63,14 @@ class HostWinograd {
     TransformWeights();
     if (plan_.share_block)
       for (const std::string& block : {made_[1], block_, made_[4]})
-        ParallelizeOuter(&schedule_, block, work, target_, Name("pb"));
+        ParallelizeOuter(&schedule_, block, work, target_, plan_.block ? Name("pb") : "");
     else
       ParallelizeOuter(&schedule_, block_, work, target_);
     MoveImage();
     MoveResult();
+    // What comes from beyond L2 in every call.
+    if (shape_.weights_bytes() > 2 * target_.l2_bytes)
+      schedule_.Prefetch(part_.empty() ? block_ : part_, made_[2]);
   }
 
  private:
@@ -126,9 +131,13 @@ class HostWinograd {
     Names loops = LoopsOf(block_), tiles = {Name("pb"), Name("po"), Name("pi")},
           outputs = {Name("oo"), Name("ov"), Name("ol")};
     size_t rank = shape_.points.size();
-    schedule_.Split(At(loops[rank]), {plan_.block / plan_.tile_m, plan_.tile_m}, tiles);
+    if (plan_.block)
+      schedule_.Split(At(loops[rank]), {plan_.block / plan_.tile_m, plan_.tile_m}, tiles);
+    else
+      schedule_.Split(At(loops[rank]), {plan_.tile_m}, {tiles[1], tiles[2]});
     schedule_.Split(At(loops[rank + 1]), {plan_.tile_n / plan_.vector, plan_.vector}, outputs);
-    Names order = {tiles[0]};
+    Names order;
+    if (plan_.block) order.push_back(tiles[0]);
     order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
     // The weights of a part of the channels stay in L1 across tiles.
     order.insert(order.end(), {outputs[0], tiles[1], loops.back()});
@@ -198,7 +207,7 @@ class HostWinograd {
   std::string LanesOf(const std::string& block) const { return LoopsIn(block).back(); }
 
   void TransformImage() {
-    Names loops = schedule_.ComputeAt(made_[1], At(Name("pb")));
+    Names loops = plan_.block ? schedule_.ComputeAt(made_[1], At(Name("pb"))) : LoopsOf(made_[1]);
     // Points, tiles unless there is one, channels.
     size_t rank = shape_.points.size();
     Names outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
@@ -209,9 +218,9 @@ class HostWinograd {
 
   void TransformBack() {
     const std::string& block = made_[4];
-    for (int64_t k = 0; k + 1 < shape_.rank(); ++k)
+    for (int64_t k = 0; plan_.block && k + 1 < shape_.rank(); ++k)
       schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
-    Names loops = schedule_.ReverseComputeAt(block, At(Name("pb")));
+    Names loops = plan_.block ? schedule_.ReverseComputeAt(block, At(Name("pb"))) : LoopsOf(block);
     size_t rank = shape_.points.size(), several = loops.size() - rank - 1;
     Names outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
         inner(loops.begin() + static_cast<std::ptrdiff_t>(several), loops.end());
@@ -271,9 +280,7 @@ class HostWinograd {
         made_[4],
         IndexMap::Parse(from + "o) -> (p // " + std::to_string(behind) + ", " + places + "o)"));
     std::string result = block_ + "_result";
-    std::string epilogue = FindReader(schedule_, result, result_);
-    if (!epilogue.empty() && TransposeTilesFor(&schedule_, epilogue, result, target_)) return;
-    if (TransposeTiles(&schedule_, result, target_)) return;
+    if (TransposeResult(&schedule_, result, target_)) return;
     FuseEpilogue(&schedule_, result, result_);
     VectorizeLast(result);
     Parallelize(result);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
 
 namespace tern::schedule {
@@ -44,11 +45,22 @@ bool HasTiles(const Turn& turn, const TargetInfo& target) {
          turn.written_size >= kLeastTile;
 }
 
-// The largest tile that divides both; the least one where none does.
+// The tile that takes least time, of those that divide what is read; the least one where none does.
+// An element takes so many cycles in a tile, of which larger ones read whole cache lines, and by
+// itself.
 int64_t TileFor(const Turn& turn, const TargetInfo& target) {
+  constexpr double kSingleCycles = 2;
+  auto cycles = [&](int64_t tile) {
+    double in_tile = tile == 16 ? 0.3 : tile == 8 ? 0.4 : 0.6;
+    int64_t single = turn.written_size % tile;
+    return in_tile * static_cast<double>(turn.written_size - single) +
+           kSingleCycles * static_cast<double>(single);
+  };
+  int64_t best = kLeastTile;
   for (int64_t tile = std::min(target.vector_bytes / 4, kMostTile); tile > kLeastTile; tile /= 2)
-    if (turn.read_size % tile == 0 && turn.written_size % tile == 0) return tile;
-  return kLeastTile;
+    if (turn.read_size % tile == 0 && turn.written_size >= tile && cycles(tile) < cycles(best))
+      best = tile;
+  return best;
 }
 
 // The iterations of a loop around a block that fill no tile are left to another block.
@@ -105,6 +117,22 @@ std::string LoopAtSameDim(const BlockInfo& copy, const std::string& loop, const 
   return "";
 }
 
+// The loop right around another one of a block.
+std::string LoopAround(const Schedule& schedule, const std::string& block,
+                       const std::string& inner) {
+  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
+  for (size_t i = 1; i < nest.loops.size(); ++i)
+    if (nest.loops[i]->var.name() == inner) return LoopOf(block, nest.loops[i - 1]->var.name());
+  Refuse("there is no loop around " + inner);
+}
+
+// Whether the axis of one loop comes before that of another.
+bool IsBefore(const BlockInfo& block, const std::string& first, const std::string& second) {
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == first || axis.loop == second) return axis.loop == first;
+  return false;
+}
+
 }  // namespace
 
 bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target) {
@@ -148,17 +176,25 @@ bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const st
       order.push_back(chunks[0]);
       columns = chunks[1];
     }
-    std::string around = order.back();
     order.insert(order.end(), {split[1], columns});
     attempt->Reorder(Around(epilogue, order));
-    Schedule::Names made = attempt->ComputeAt(block, LoopOf(epilogue, around));
+    // Before the copy is in these loops: of what it writes in fused ones less can be proven.
+    ParallelizeOuter(attempt, epilogue, work, target);
+    Schedule::Names made = attempt->ComputeAt(block, LoopAround(*attempt, epilogue, split[1]));
     if (made.size() != 2) Refuse("its tile has not two dimensions");
     attempt->SetScope(copy.accesses[0].buffer->name, StorageScope::kLocal);
-    ParallelizeOuter(attempt, epilogue, work, target);
+    if (IsBefore(copy, turn->written, turn->read)) std::swap(made[0], made[1]);
     Turn inner{made[0], made[1], tile, chunk};
     attempt->Tensorize(LoopOf(block, SplitTiles(attempt, block, inner, tile)), IntrinsicOf(tile));
     VectorizeRow(attempt, epilogue);
   });
+}
+
+bool TransposeResult(Schedule* schedule, const std::string& copy, const TargetInfo& target) {
+  const Buffer result = DescribeBlock(FindBlockNamed(*schedule, copy)).accesses[0].buffer;
+  std::string epilogue = FindReader(*schedule, copy, result);
+  return (!epilogue.empty() && TransposeTilesFor(schedule, epilogue, copy, target)) ||
+         TransposeTiles(schedule, copy, target);
 }
 
 std::string TransposeChannelsLast(Schedule* schedule, const std::string& block,

@@ -19,6 +19,11 @@ bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetIn
 bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const std::string& block,
                        const TargetInfo& target);
 
+// The copy of a result that was computed with its axes in another order: the block that alone reads
+// the result takes it by rows, as above, or else all of it is transposed. Whether that could be
+// done.
+bool TransposeResult(Schedule* schedule, const std::string& copy, const TargetInfo& target);
+
 // Makes a block read a channels-last copy of its one input: contiguous along the block's last axis.
 // The name of the copy; "" where it is so already, or that axis is no index.
 std::string TransposeChannelsLast(Schedule* schedule, const std::string& block,

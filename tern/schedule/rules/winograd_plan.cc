@@ -72,7 +72,8 @@ struct TransformCost {
 
 void SetCost(const WinogradShape& shape, const TransformCost& transform, const TargetInfo& target,
              bool constant, WinogradPlan* plan) {
-  int64_t blocks = CeilDiv(shape.tiles, plan->block), all_tiles = blocks * plan->block,
+  int64_t block = plan->block ? plan->block : RoundUp(shape.tiles, plan->tile_m);
+  int64_t blocks = CeilDiv(shape.tiles, block), all_tiles = blocks * block,
           vectors = plan->tile_n / plan->vector;
   auto tiles = static_cast<double>(all_tiles), lanes = static_cast<double>(plan->vector),
        r = static_cast<double>(plan->tile_m), v = static_cast<double>(vectors),
@@ -90,8 +91,11 @@ void SetCost(const WinogradShape& shape, const TransformCost& transform, const T
   cycles += kCopyCycles *
             (static_cast<double>(Product(shape.image)) + tiles * static_cast<double>(results));
   cycles += FarCycles(shape.weights_bytes(), target) * static_cast<double>(blocks);
-  // Written and read again.
-  cycles += 2 * FarCycles(plan->block * shape.tile_bytes(), target) * static_cast<double>(blocks);
+  // Written and read again, but for what is still there.
+  double left =
+      static_cast<double>(std::max<int64_t>(block * shape.tile_bytes() - target.l2_bytes / 2, 0));
+  cycles +=
+      2 * left / static_cast<double>(target.memory_bytes_per_cycle) * static_cast<double>(blocks);
   // Each weight by itself.
   if (!constant)
     cycles += kCopyCycles * static_cast<double>(shape.weights_count()) +
@@ -99,6 +103,31 @@ void SetCost(const WinogradShape& shape, const TransformCost& transform, const T
   plan->cycles = cycles;
   plan->limit = static_cast<double>(shape.all_points() * shape.channels) *
                 static_cast<double>(shape.tiles * shape.outputs) / lanes / fma;
+}
+
+// Where the batch is dynamic, a plan is for all of these.
+constexpr int64_t kBatches[] = {1, 2, 4, 8, 16};
+
+WinogradShape ImagesOf(const WinogradShape& one, int64_t count) {
+  WinogradShape shape = one;
+  shape.image[0] *= count;
+  shape.tiles *= count;
+  return shape;
+}
+
+// Plans for a dynamic batch, each with its cycles per image for the batches above. What counts is
+// how much slower it is than the best one, of the batch where that is most.
+void SetWorstCost(const std::vector<std::vector<double>>& cycles,
+                  std::vector<WinogradPlan>* plans) {
+  std::vector<double> best = cycles[0];
+  for (const std::vector<double>& one : cycles)
+    for (size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], one[i]);
+  double mean = std::accumulate(best.begin(), best.end(), 0.0) / static_cast<double>(best.size());
+  for (size_t p = 0; p < plans->size(); ++p) {
+    double worst = 1;
+    for (size_t i = 0; i < best.size(); ++i) worst = std::max(worst, cycles[p][i] / best[i]);
+    plans->at(p).cycles = worst * mean;
+  }
 }
 
 // How many blocks of tiles there may be: as many as it takes for the transformed data of one to
@@ -150,6 +179,7 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
                                         const TargetInfo& target, int64_t lanes, bool constant,
                                         const Wanted<WinogradPlan>& want) {
   std::vector<WinogradPlan> plans;
+  std::vector<std::vector<double>> batches;  // where the batch is dynamic, cycles of each plan
   for (int64_t m = 2; m <= kMostResults; ++m) {
     if (want.Or(&WinogradPlan::m, m) != m) continue;
     Schedule probe = schedule;
@@ -161,18 +191,20 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
     if (shape->tiles == 0 || shape->channels == 0 || shape->outputs == 0) continue;
     TransformCost transform{TransformCycles(*shape, target, false),
                             TransformCycles(*shape, target, true)};
-    // Of blocks of one tile, the best.
-    auto add_best = [&](WinogradPlan plan) {
-      std::optional<WinogradPlan> best;
-      for (int64_t blocks : BlocksFor(*shape, target)) {
-        int64_t size = RoundUp(CeilDiv(shape->tiles, blocks), plan.tile_m);
-        plan.block = want.Or(&WinogradPlan::block, size);
-        if (plan.block <= 0 || plan.block % plan.tile_m != 0) continue;
-        plan.share_block = CeilDiv(shape->tiles, plan.block) < 2 ? 1 : 0;
-        SetCost(*shape, transform, target, constant, &plan);
-        if (!best || plan.cycles < best->cycles) best = plan;
+    auto add = [&](WinogradPlan plan, int64_t size) {
+      plan.block = want.Or(&WinogradPlan::block, size);
+      bool is_all = plan.block == 0 && shape->dynamic_batch;
+      if (!is_all && (plan.block <= 0 || plan.block % plan.tile_m != 0)) return;
+      plan.share_block = is_all || CeilDiv(shape->tiles, plan.block) < 2 ? 1 : 0;
+      if (shape->dynamic_batch) {
+        std::vector<double>& cycles = batches.emplace_back();
+        for (int64_t count : kBatches) {
+          SetCost(ImagesOf(*shape, count), transform, target, constant, &plan);
+          cycles.push_back(plan.cycles / static_cast<double>(count));
+        }
       }
-      if (best) plans.push_back(*best);
+      SetCost(*shape, transform, target, constant, &plan);
+      plans.push_back(plan);
     };
     for (int64_t vectors = 1; vectors * lanes <= shape->outputs; ++vectors) {
       if (shape->outputs % (vectors * lanes) != 0) continue;
@@ -183,10 +215,13 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
         plan.tile_m = rows;
         plan.tile_n = vectors * lanes;
         plan.vector = lanes;
-        add_best(plan);
+        for (int64_t blocks : BlocksFor(*shape, target))
+          add(plan, RoundUp(CeilDiv(shape->tiles, blocks), rows));
+        if (shape->dynamic_batch) add(plan, 0);
       }
     }
   }
+  if (!batches.empty()) SetWorstCost(batches, &plans);
   return plans;
 }
 

@@ -40,7 +40,8 @@ struct WinogradPlan : PlanCost {
   int64_t m = 0;                   // F(m, r): outputs of a tile along each window axis
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: tiles, output channels
   int64_t vector = 0;              // lanes, along channels
-  int64_t block = 0;        // tiles that are transformed, multiplied and transformed back at a time
+  int64_t block = 0;  // tiles that are transformed, multiplied and transformed back at a time;
+                      // 0: those of all images, of a dynamic batch
   int64_t share_block = 0;  // 1: threads share the work of a block, else each takes some blocks
 
   static const std::vector<PlanField<WinogradPlan>>& Fields();
