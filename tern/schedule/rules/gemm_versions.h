@@ -28,9 +28,9 @@ namespace tern::schedule {
 //
 // and where K alone is dynamic, one for k <= 512, for which K is not split.
 //
-// On a host: n == 1, n <= 7, m == 1, m <= 3, m <= 8, n <= 64 (attention: n <= 16), and others; those
-// of up to 7 where K is not dynamic, or long enough for dot products. One that others have taken is
-// left out.
+// On a host: n == 1, n <= 7, m == 1, m <= 3, m <= 8, n <= 64 (attention: n <= 16), and others;
+// those of up to 7 where K is not dynamic, or long enough for dot products. One that others have
+// taken is left out.
 struct GemmVersion {
   tir::Expr when;        // of the function's own extents and scalars
   TargetInfo target;     // with other guesses of M, N and K

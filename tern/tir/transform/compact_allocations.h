@@ -13,8 +13,8 @@ namespace tern::tir {
 //
 // Only where that is provably smaller. No dimension is dropped, and a constant extent stays
 // constant. Memory with another view, or used as a pointer, stays. Memory of a host that is surely
-// small (n <= 7 around it) is of a constant size, though it is larger then: on the stack it needs no
-// call.
+// small (n <= 7 around it) is of a constant size, though it is larger then: on the stack it needs
+// no call.
 PrimFunc CompactAllocations(const PrimFunc& function);
 
 }  // namespace tern::tir
