@@ -55,9 +55,11 @@ KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& t
   report.on_host = WhyOnHost(function, target);
   target::Target own = report.on_host.empty() ? target : target->host;
   schedule::ApplyDefaultSchedule(function.WithAttr(tir::attr::kTarget, own), &report.schedule);
-  std::set<std::string> wants;
-  for (const schedule::BlockInfo& block : schedule::DescribeBlocks(function))
+  std::set<std::string> wants, convolutions;
+  for (const schedule::BlockInfo& block : schedule::DescribeBlocks(function)) {
     if (WantsOwnRule(block.kind)) wants.insert(block.name);
+    if (block.kind == schedule::BlockKind::kConvolution) convolutions.insert(block.name);
+  }
   std::set<std::string> seen;
   std::map<std::string, bool> by_block;  // whether it is generic
   for (const schedule::RuleResult& result : report.schedule.results) {
@@ -66,6 +68,10 @@ KernelReport ReportKernel(const tir::PrimFunc& function, const target::Target& t
     bool generic = result.rule.empty() || (rule && rule->kinds.empty());
     // Where a rule for several blocks declines, each of them is asked for by itself, behind that.
     if (wants.contains(result.block)) by_block[result.block] = generic;
+    if (convolutions.contains(result.block) && rule)
+      report.has_plain_convolution |=
+          std::find(rule->kinds.begin(), rule->kinds.end(), schedule::BlockKind::kReduction) !=
+          rule->kinds.end();
     if (!rule || !seen.insert(result.rule).second) continue;
     report.rules += (report.rules.empty() ? "" : ", ") + result.rule;
   }
@@ -152,7 +158,8 @@ std::string DynamicNote(const graph::LoweredModel& model, const target::Target& 
   for (const graph::Kernel& call : model.calls) {
     if (ir::AsConstInt(call.work.flops) || !seen.insert(call.name).second) continue;
     tir::PrimFunc function = tir::AsPrimFunc(model.kernels->functions.at(call.name));
-    if (!ReportKernel(function, target).is_generic) continue;
+    KernelReport kernel = ReportKernel(function, target);
+    if (!kernel.is_generic && !kernel.has_plain_convolution) continue;
     kernels.insert(call.ops[0]);
     for (const std::string& name : DimNames(call.work.flops))
       if (std::find(model.program.dims.begin(), model.program.dims.end(), name) !=
@@ -160,11 +167,17 @@ std::string DynamicNote(const graph::LoweredModel& model, const target::Target& 
         dims.insert(name);
   }
   if (dims.empty()) return "";
-  const std::string& dim = *dims.begin();
+  std::string one, any;  // options for one extent, and for any
+  for (const std::string& dim : dims) {
+    one += "--dim " + dim + "=64 ";
+    any += (any.empty() ? "" : " ") + ("--dim " + dim) +
+           (dims.size() == 1 ? "=64,128,1..512" : "=64,1..512");
+  }
   return "kernels of " + ffi::Join({kernels.begin(), kernels.end()}) +
          " are slower than for known extents, as " + ffi::Join({dims.begin(), dims.end()}) +
-         (dims.size() == 1 ? " is" : " are") + " dynamic; --dim " + dim +
-         "=64 compiles for one extent, --dim " + dim + "=64,128,1..512 for any, with versions";
+         (dims.size() == 1 ? " is" : " are") + " dynamic; " + one +
+         (dims.size() == 1 ? "compiles for one extent, " : "compiles for one shape, ") + any +
+         " for any, with versions";
 }
 
 std::string AmountText(const ir::Expr& amount, const char* unit) {

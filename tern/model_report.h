@@ -25,6 +25,8 @@ struct KernelReport {
   std::string on_host;
   // It has a matmul, convolution, pooling or reduction that no rule for such blocks took.
   bool is_generic = false;
+  // It has a convolution that a rule for any reduction took.
+  bool has_plain_convolution = false;
 };
 
 // Where activations lie, as the VM plans it. Known where all dims are.

@@ -2,6 +2,7 @@
 #include "tern/frontend/onnx/import.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <deque>
 #include <filesystem>
@@ -736,9 +737,32 @@ class Importer {
   std::vector<std::string> input_names_;
 };
 
+// Dims may be given as graphs name them: `p2o_DynamicDimension_0` is `p2o.DynamicDimension.0`.
+ImportOptions WithNamesOfModel(const Model& model, ImportOptions options) {
+  auto rename = [](auto* by_name, const std::string& from, const std::string& to) {
+    if (auto found = by_name->extract(from); !found.empty()) {
+      found.key() = to;
+      by_name->insert(std::move(found));
+    }
+  };
+  for (const ValueInfo& input : model.graph.inputs)
+    for (const Dim& dim : input.type.shape.value_or(std::vector<Dim>())) {
+      if (dim.is_known() || dim.is_anonymous()) continue;
+      std::string name(dim.param), written = name;
+      for (char& c : written)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+      if (written == name) continue;
+      rename(&options.dims, written, name);
+      rename(&options.ranges, written, name);
+      for (ImportOptions::Version& version : options.versions) rename(&version.dims, written, name);
+    }
+  return options;
+}
+
 }  // namespace
 
-ir::IRModule Import(const Model& model, const ImportOptions& options) {
+ir::IRModule Import(const Model& model, const ImportOptions& given) {
+  ImportOptions options = WithNamesOfModel(model, given);
   constexpr const char* kName = "main";
   TERN_CHECK(options.versions.size() <= graph::kMaxVersions)
       << "shapes are given for " << options.versions.size() << " versions of the model; there are "
