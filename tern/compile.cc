@@ -32,8 +32,8 @@
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/math/functions.h"
 #include "tern/tir/text.h"
+#include "tern/tir/transform/calls/split_preparation.h"
 #include "tern/tir/transform/passes.h"
-#include "tern/tir/transform/split_preparation.h"
 #include "tern/tir/visitor.h"
 
 namespace tern {

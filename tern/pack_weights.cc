@@ -8,7 +8,7 @@
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/runtime/tensor.h"
-#include "tern/tir/transform/split_preparation.h"
+#include "tern/tir/transform/calls/split_preparation.h"
 #include "tern/tir/visitor.h"
 
 namespace tern {

@@ -9,7 +9,7 @@
 
 #include "tern/tir/function.h"
 #include "tern/tir/text.h"
-#include "tern/tir/transform/split_preparation.h"
+#include "tern/tir/transform/calls/split_preparation.h"
 
 namespace tern {
 namespace {

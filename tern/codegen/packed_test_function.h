@@ -14,8 +14,8 @@
 #include "tern/ir/expr.h"
 #include "tern/target/target.h"
 #include "tern/tir/function.h"
-#include "tern/tir/transform/legalize_storage.h"
-#include "tern/tir/transform/lower_intrinsics.h"
+#include "tern/tir/transform/legalize/legalize_storage.h"
+#include "tern/tir/transform/legalize/lower_intrinsics.h"
 
 namespace tern::codegen {
 

@@ -9,7 +9,7 @@
 #include "tern/graph/builder.h"
 #include "tern/graph/op.h"
 #include "tern/schedule/rules/block_kind.h"
-#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/memory/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::graph {

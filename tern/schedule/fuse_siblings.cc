@@ -6,7 +6,7 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
-#include "tern/tir/transform/vectorize_loops.h"
+#include "tern/tir/transform/loops/vectorize_loops.h"
 
 namespace tern::schedule {
 

@@ -14,8 +14,8 @@
 #include "tern/tir/atomics.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
-#include "tern/tir/transform/pipeline_loops.h"
-#include "tern/tir/transform/vectorize_loops.h"
+#include "tern/tir/transform/loops/vectorize_loops.h"
+#include "tern/tir/transform/threads/pipeline_loops.h"
 
 namespace tern::schedule {
 

@@ -15,7 +15,7 @@
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/schedule_steps.h"
-#include "tern/tir/transform/pipeline_loops.h"
+#include "tern/tir/transform/threads/pipeline_loops.h"
 
 namespace tern::schedule {
 

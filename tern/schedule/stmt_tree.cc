@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
-#include "tern/tir/transform/pipeline_loops.h"
+#include "tern/tir/transform/threads/pipeline_loops.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {

@@ -11,11 +11,11 @@
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/default_arguments.h"
 #include "tern/tir/schedule_steps.h"
-#include "tern/tir/transform/initialize_empty_reductions.h"
-#include "tern/tir/transform/insert_barriers.h"
-#include "tern/tir/transform/pipeline_loops.h"
-#include "tern/tir/transform/split_preparation.h"
-#include "tern/tir/transform/vectorize_loops.h"
+#include "tern/tir/transform/blocks/initialize_empty_reductions.h"
+#include "tern/tir/transform/calls/split_preparation.h"
+#include "tern/tir/transform/loops/vectorize_loops.h"
+#include "tern/tir/transform/threads/insert_barriers.h"
+#include "tern/tir/transform/threads/pipeline_loops.h"
 
 namespace tern::tir {
 namespace {

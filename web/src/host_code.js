@@ -9,7 +9,7 @@ import { describeValue } from "./value_reader.js";
 const kNone = 0, kInt = 1, kBool = 2, kFloat = 3, kOpaquePtr = 4, kTensorView = 7, kRawStr = 8;
 const kAnyBytes = 16, kViewBytes = 40, kAlignment = 64, kPageBytes = 65536, kCpu = 1, kDevices = { cpu: kCpu, webgpu: 15 };
 
-const kCheckKernel = "runtime.check_kernel"; // tern/tir/transform/lower_kernel_asserts.h
+const kCheckKernel = "runtime.check_kernel"; // tern/tir/transform/calls/lower_kernel_asserts.h
 
 export class HostCode {
   #exports;

@@ -9,7 +9,7 @@
 #include "tern/schedule/rules/loops.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/vector_move.h"
-#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/memory/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {

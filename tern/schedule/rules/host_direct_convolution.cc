@@ -26,7 +26,7 @@
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/register_tiles.h"
-#include "tern/tir/transform/vectorize_loops.h"
+#include "tern/tir/transform/loops/vectorize_loops.h"
 
 namespace tern::schedule {
 

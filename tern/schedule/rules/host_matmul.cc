@@ -25,7 +25,7 @@
 #include "tern/schedule/rules/im2col_loops.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/packed_gemm_plan.h"
-#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/memory/flatten_buffers.h"
 
 namespace tern::schedule {
 

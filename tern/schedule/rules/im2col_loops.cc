@@ -6,7 +6,7 @@
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/memory/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {

@@ -7,7 +7,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/analysis/selection_update.h"
-#include "tern/tir/transform/vectorize_loops.h"
+#include "tern/tir/transform/loops/vectorize_loops.h"
 
 namespace tern::schedule {
 

@@ -6,7 +6,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/tir/analysis/packed_elements.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/transform/widen_packed_elements.h"
+#include "tern/tir/transform/memory/widen_packed_elements.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::schedule {

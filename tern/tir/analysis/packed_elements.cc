@@ -7,7 +7,7 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/arith/linear.h"
-#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/memory/flatten_buffers.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {

@@ -8,7 +8,7 @@
 #include "tern/tir/analysis/distinct_tensors.h"
 #include "tern/tir/analysis/memory_effects.h"
 #include "tern/tir/analysis/written_memory.h"
-#include "tern/tir/transform/outline.h"
+#include "tern/tir/transform/calls/outline.h"
 
 namespace tern::tir {
 namespace {

@@ -9,7 +9,7 @@
 #include "tern/ir/visitor.h"
 #include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/transform/flatten_buffers.h"
+#include "tern/tir/transform/memory/flatten_buffers.h"
 
 namespace tern::tir {
 

@@ -17,7 +17,7 @@
 #include "tern/tir/function_kind.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
-#include "tern/tir/transform/split_preparation.h"
+#include "tern/tir/transform/calls/split_preparation.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {

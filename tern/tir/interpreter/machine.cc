@@ -14,7 +14,7 @@
 #include "tern/tir/extern_kernel.h"
 #include "tern/tir/interpreter/machine_access.h"
 #include "tern/tir/intrinsics.h"
-#include "tern/tir/transform/initialize_empty_reductions.h"
+#include "tern/tir/transform/blocks/initialize_empty_reductions.h"
 #include "tern/tir/visitor.h"
 
 namespace tern::tir {

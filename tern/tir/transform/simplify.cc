@@ -3,7 +3,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/tir/analyzed_mutator.h"
-#include "tern/tir/transform/initialize_empty_reductions.h"
+#include "tern/tir/transform/blocks/initialize_empty_reductions.h"
 
 namespace tern::tir {
 namespace {

@@ -2,7 +2,7 @@
 //
 // RegisterCodegen of a build without LLVM.
 #include "tern/backend/hexagon/codegen/kind.h"
-#include "tern/tir/transform/serialize_threads.h"
+#include "tern/tir/transform/threads/serialize_threads.h"
 
 namespace tern::backend::hexagon {
 

@@ -17,7 +17,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device_module.h"
 #include "tern/tir/intrinsic_rules.h"
-#include "tern/tir/transform/serialize_threads.h"
+#include "tern/tir/transform/threads/serialize_threads.h"
 
 namespace tern::backend::hexagon {
 namespace {
