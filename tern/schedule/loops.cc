@@ -9,6 +9,8 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/reduction_nest.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/analysis/distinct_tensors.h"
+#include "tern/tir/analysis/independent_iterations.h"
 #include "tern/tir/analysis/kernel_shape.h"
 #include "tern/tir/analysis/reduction_update.h"
 #include "tern/tir/atomics.h"
@@ -272,6 +274,21 @@ std::string Schedule::Fuse(const Names& loops, std::string name) {
   })[0];
 }
 
+namespace {
+
+// Whether nothing that one iteration of a loop of a nest does, in all iterations of the others,
+// meets what another one does: columns of a scan along rows. It may then stand anywhere.
+bool IsApart(const PrimFunc& function, std::vector<const ForNode*> nest, const ForNode* loop) {
+  Stmt body = nest.back()->body;
+  if (std::any_of(nest.begin(), nest.end(), [&](auto* other) { return RangeUses(loop, other); }))
+    return false;
+  std::stable_partition(nest.begin(), nest.end(), [&](auto* other) { return other == loop; });
+  Stmt bare = WrapLoops(nest, OpenBlocks(body));
+  return IterationsAreIndependent(bare.As<ForNode>(), TensorsAreDistinct(function));
+}
+
+}  // namespace
+
 void Schedule::CheckMayReorder(const std::vector<const ForNode*>& nest,
                                const std::vector<const ForNode*>& order) const {
   auto place = [&](const ForNode* loop) {
@@ -285,7 +302,8 @@ void Schedule::CheckMayReorder(const std::vector<const ForNode*>& nest,
       if (RangeUses(b, a))
         Refuse("the range of loop " + b->var.name() + " depends on loop " + a->var.name());
       Role role_a = RoleOf(a), role_b = RoleOf(b);
-      if (role_a == Role::kOrdered || role_b == Role::kOrdered)
+      if ((role_a == Role::kOrdered || role_b == Role::kOrdered) && !IsApart(function_, nest, a) &&
+          !IsApart(function_, nest, b))
         Refuse("it cannot be proven that " + both + " may be interchanged");
       if (role_a == Role::kReduction && role_b == Role::kReduction)
         CheckMayReassociate(BlocksIn(a->body)[0], both + " run");

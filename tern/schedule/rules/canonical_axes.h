@@ -9,9 +9,9 @@
 
 namespace tern::schedule {
 
-// A function with the axes that the rules want, by which they recognise more: windows of one
-// element are dropped, groups are a batch of their own (split_groups.h, on hosts), neighbours in
-// memory are one axis (fuse_axes.h), and steps that run in order are spatial axes, where devices
+// A function with the axes that the rules want, by which they recognise more: reduced axes of
+// one element are dropped, groups are a batch of their own (split_groups.h, on hosts), neighbours
+// in memory are one axis (fuse_axes.h), and steps that run in order are spatial axes, where devices
 // can find out which of them meet (sort_updates.h, last_writes.h).
 struct CanonicalAxes {
   tir::PrimFunc function;

@@ -12,6 +12,7 @@
 #include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/aligned_sizes.h"
 #include "tern/schedule/rules/canonical_axes.h"
+#include "tern/schedule/rules/fuse_axes.h"
 #include "tern/schedule/rules/gemm_versions.h"
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/packed_tensors.h"
@@ -258,6 +259,22 @@ std::string Describe(const Plan& plan) {
   return text;
 }
 
+// A function for one element of an axis. Where that is reduced, and others are too, its axes are
+// made what rules want once more: it is one reduction less.
+class Single {
+ public:
+  Single(const PrimFunc& function, const Var& one) : view_(WithSingleExtent(function, one)) {
+    if (!DropUnitReductions(view_.function).same(view_.function))
+      axes_ = CanonicalizeAxes(view_.function);
+  }
+  const PrimFunc& function() const { return axes_ ? axes_->function : view_.function; }
+  Stmt Around(const Stmt& body) const { return view_.Around(axes_ ? axes_->Around(body) : body); }
+
+ private:
+  FunctionView view_;
+  std::optional<CanonicalAxes> axes_;
+};
+
 // The body of a scheduled function, with the versions of it that are scheduled for other sizes.
 // `where` is what all of them are for; null: for anything.
 Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
@@ -270,13 +287,13 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   };
   std::vector<Made> made;
   std::vector<Asked> asked;
-  std::map<const VarNode*, FunctionView> singles;
+  std::map<const VarNode*, Single> singles;
   for (const GemmVersion& version : versions) {
     const VarNode* one = version.one ? version.one.node() : nullptr;
-    if (one && !singles.count(one)) singles[one] = WithSingleExtent(function, version.one);
+    if (one) singles.try_emplace(one, function, version.one);
     std::vector<RuleResult> results;
-    PrimFunc other =
-        ScheduleBlocks(one ? singles[one].function : function, version.target, &asked, &results);
+    PrimFunc other = ScheduleBlocks(one ? singles.at(one).function() : function, version.target,
+                                    &asked, &results);
     if (!one && StructuralEqual(other, scheduled)) continue;
     if (!made.empty() && made.back().one.get() == one &&
         StructuralEqual(other, made.back().function))
@@ -286,7 +303,7 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   }
   for (Made& one : made)
     if (one.one)
-      one.function = one.function.WithBody(singles[one.one.node()].Around(one.function->body));
+      one.function = one.function.WithBody(singles.at(one.one.node()).Around(one.function->body));
   Stmt body = scheduled->body;
   for (size_t i = made.size(); i-- > 0;)
     body = IfThenElseNode::Make(made[i].when, CopyWithFreshDefs(made[i].function->body), body,

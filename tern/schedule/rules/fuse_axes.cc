@@ -271,12 +271,12 @@ class Fuser {
     for (size_t b = 0; b < wanted.size(); ++b) scan_.blocks[b].fused = wanted[b];
   }
 
-  // Of operands of GEMMs: a rule wants an axis for each dimension.
+  // Of operands of GEMMs and reductions: a rule wants an axis for each dimension.
   void DropDims() {
     std::set<const BufferNode*> operands;
     for (const Nested& nested : scan_.blocks) {
       BlockInfo info = DescribeBlock(nested.block);
-      if (info.kind != BlockKind::kMatmul) continue;
+      if (info.kind != BlockKind::kMatmul && info.kind != BlockKind::kReduction) continue;
       for (const BlockAccess& access : info.accesses)
         if (!access.store) operands.insert(access.buffer.get());
     }

@@ -28,7 +28,8 @@ namespace tern::schedule {
 // Both axes are spatial, or both reduce; their loops stand one in the other, and hold one block;
 // both cover their dimensions, and are used as whole indices alone. One of the extents is dynamic,
 // or both are M, N or K of a GEMM, or the inner one is contiguous and no whole number of a host's
-// vectors ([128, 32, 3] of gelu is [12288]). Dimensions of extent 1 of GEMM operands are dropped.
+// vectors ([128, 32, 3] of gelu is [12288]). Dimensions of extent 1 of operands of GEMMs
+// and reductions are dropped.
 // Constant tensors keep their shapes.
 //
 // On hosts, rows of a GEMM become one axis though they are more than indices, as those of attention
@@ -39,13 +40,14 @@ struct FusedAxes : FunctionView {
 // Nothing where there are none.
 std::optional<FusedAxes> FuseAxes(const tir::PrimFunc& function, const TargetInfo& target);
 
-// Convolutions whose windows have one element, where they are GEMMs without these axes.
+// Reductions without those of their axes that have one element: convolutions whose windows have
+// one, where they are GEMMs then, and sums over [n, 1].
 //
 // Before:  for .., c in 0..64, dy in 0..1, dx in 0..1 { block b(.., vdy: reduce(1) = dy, ..) {
 //            Y[vn, vo, vy, vx] += X[vn, vc, vy + vdy, vx + vdx] * W[vo, vc, vdy, vdx] } }
 // After:   for .., c in 0..64 { block b(..) {
 //            Y[vn, vo, vy, vx] += X[vn, vc, vy, vx] * W[vo, vc, 0, 0] } }
-tir::PrimFunc DropUnitWindows(const tir::PrimFunc& function);
+tir::PrimFunc DropUnitReductions(const tir::PrimFunc& function);
 
 }  // namespace tern::schedule
 

@@ -12,10 +12,12 @@
 // vectorize_steps: a block whose outer loops run in order, and the innermost one along contiguous
 // memory in any, as updates of rows at indices that may be the same:
 //
-//   for i (scan) { for j_p, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } } }
+//   for j_p, parallel { for i (scan) { for j_o { for j_i in 2 * lanes vectorized { block } } } }
 //
-// Steps of fewer than 2 * 65,536 operations stay on one thread. Declines where the innermost loop
-// is not that of a contiguous spatial axis, or an outer one is spatial: its iterations are threads'
+// A thread takes all steps of its 1024 columns, so that threads meet once. Up to as many columns,
+// and few operations in all, stay on one thread; of a dynamic number the innermost loop is plain.
+// Declines where the innermost loop is not that of a
+// contiguous spatial axis, or an outer one is spatial: its iterations are threads'
 // (parallel_loops).
 #include <algorithm>
 
@@ -33,6 +35,8 @@ namespace {
 
 // Elements of a part: 64 KiB of int32, which are still in L2 when a thread comes back to them.
 constexpr int64_t kPart = 1 << 14;
+// Columns of a part: as long as what hardware prefetches of a row.
+constexpr int64_t kColumns = 1024;
 
 void ScanParts(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   if (target.threads == 1) Refuse("there is one thread");
@@ -74,17 +78,37 @@ void VectorizeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo
   if (lanes == 0) Refuse("fewer than two elements fit in a vector");
   const Expr& extent = block.axes[*axis].extent;
   std::string loop = block.axes[*axis].loop;
-  int64_t part =
-      std::max<int64_t>(kParallelOperations / std::max<int64_t>(block.operations, 1) / lanes, 1);
-  if (target.threads == 1 || ir::AsConstInt(extent).value_or(2 * part * lanes) < 2 * part * lanes) {
+  std::optional<int64_t> work = block.operations;
+  for (const ForNode* around : nest.loops) {
+    std::optional<int64_t> count = ir::AsConstInt(around->extent);
+    work = work && count ? std::optional(*work * *count) : std::nullopt;
+  }
+  bool is_small = work.value_or(kParallelOperations) < kParallelOperations;
+  // Of a dynamic number of columns LLVM makes vectors: what a masked one stores has to reach memory
+  // before the next step loads it.
+  bool vectors = ir::AsConstInt(extent).has_value();
+  if (!vectors && target.threads == 1)
+    Refuse("there is one thread, and the number of columns is dynamic");
+  if (target.threads == 1 || is_small ||
+      ir::AsConstInt(extent).value_or(2 * kColumns) <= kColumns) {
     Lanes split = SplitLanes(schedule, name, loop, lanes, VectorTail(extent));
     return schedule->Vectorize(LoopOf(name, split.inner));
   }
-  Schedule::Names parts;
+  Schedule::Names parts, order;
   for (const char* suffix : {"_p", "_o", "_i"})
     parts.push_back(FreshLoopName(*schedule, loop + suffix));
-  schedule->Split(LoopOf(name, loop), {part, lanes}, parts, TailStrategy::kMask);
-  schedule->Vectorize(LoopOf(name, parts[2]));
+  std::vector<int64_t> factors = {std::max<int64_t>(kColumns / lanes, 1), lanes};
+  if (!vectors) {
+    parts.pop_back();
+    factors = {kColumns};
+  }
+  schedule->Split(LoopOf(name, loop), factors, parts,
+                  vectors ? TailStrategy::kMask : TailStrategy::kLoop);
+  order.push_back(LoopOf(name, parts[0]));
+  for (size_t i = 0; i + 1 < nest.loops.size(); ++i)
+    order.push_back(LoopOf(name, nest.loops[i]->var.name()));
+  schedule->Reorder(order);
+  if (vectors) schedule->Vectorize(LoopOf(name, parts[2]));
   schedule->Parallel(LoopOf(name, parts[0]));
 }
 
@@ -92,7 +116,7 @@ void VectorizeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo
 
 void RegisterHostScanRules() {
   RegisterRule({.name = "vectorize_steps",
-                .description = "steps in order, each of them by vectors on several threads",
+                .description = "steps in order, by vectors; threads take columns",
                 .kinds = {BlockKind::kScan, BlockKind::kScatter},
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 5,

@@ -80,6 +80,29 @@ Expr DynamicColumns(const BlockInfo& block) {
   return DynamicSize(block, [&](size_t a) { return a == columns; });
 }
 
+// Dynamic extents that, where they are 1, leave a reduction of other axes along other memory: the
+// last one of a sum over the first and last of [n, m, p], whose neighbours are those along m then.
+std::vector<Var> UnitSteps(const PrimFunc& function) {
+  std::set<const VarNode*> known = CallersVars(function);
+  std::vector<Var> vars;
+  for (const BlockInfo& block : DescribeBlocks(function)) {
+    const BlockAccess* read = block.kind == BlockKind::kReduction ? MainReadOf(block) : nullptr;
+    if (!read) continue;
+    size_t last = *ContiguousAxis(block, *read);
+    auto is_other = [&](IterKind kind) {
+      return [&, kind](const BlockAxis& axis) {
+        return axis.kind == kind && axis.var.get() != block.axes[last].var.get();
+      };
+    };
+    const auto* extent = block.axes[last].extent.As<VarNode>();
+    bool fits = block.axes[last].kind == IterKind::kReduce && extent && known.count(extent) &&
+                std::any_of(block.axes.begin(), block.axes.end(), is_other(IterKind::kReduce)) &&
+                std::any_of(block.axes.begin(), block.axes.end(), is_other(IterKind::kSpatial));
+    if (fits) vars.emplace_back(extent);
+  }
+  return vars;
+}
+
 // Whether every reduction is of one result.
 bool HasOneResult(const PrimFunc& function) {
   std::vector<BlockInfo> blocks = DescribeBlocks(function);
@@ -156,6 +179,8 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
     }
   };
   if (is_host) {
+    for (const Var& one : UnitSteps(function))
+      versions.push_back({Expr(one) == ir::MakeConst(one.dtype(), 1), target, one});
     if (!steps.empty()) add_steps(kFewStepsOfHosts);
     if (!steps.empty() && HasOneResult(function)) add_steps(kOnePartOfHosts);
     return versions;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "tern/arith/analyzer.h"
@@ -52,13 +53,20 @@ Stmt WithoutUnitAxes(const BlockNode* block) {
   return Stmt(bare);
 }
 
+// What a block should be without them: a convolution a GEMM, and a reduction still one.
+std::optional<BlockKind> KindWithout(const BlockNode* block) {
+  BlockKind kind = DescribeBlock(block).kind;
+  if (kind == BlockKind::kConvolution) return BlockKind::kMatmul;
+  if (kind == BlockKind::kReduction) return kind;
+  return {};
+}
+
 }  // namespace
 
-PrimFunc DropUnitWindows(const PrimFunc& function) {
+PrimFunc DropUnitReductions(const PrimFunc& function) {
   std::vector<const BlockNode*> blocks = BlocksIn(function->body);
   std::erase_if(blocks, [](const BlockNode* block) {
-    return std::none_of(block->iters.begin(), block->iters.end(), IsUnit) ||
-           DescribeBlock(block).kind != BlockKind::kConvolution;
+    return std::none_of(block->iters.begin(), block->iters.end(), IsUnit) || !KindWithout(block);
   });
   if (blocks.empty()) return function;
   StmtTree tree(function->body);
@@ -72,7 +80,7 @@ PrimFunc DropUnitWindows(const PrimFunc& function) {
   } rewrite;
   for (const BlockNode* block : blocks) {
     Stmt bare = WithoutUnitAxes(block);
-    if (DescribeBlock(bare.As<BlockNode>()).kind != BlockKind::kMatmul) continue;
+    if (DescribeBlock(bare.As<BlockNode>()).kind != KindWithout(block)) continue;
     Nest nest = NestOf(tree, block);
     auto is_used = [&](const ForNode* loop) {
       const auto& iters = bare.As<BlockNode>()->iters;
