@@ -17,7 +17,8 @@ Stmt CanonicalAxes::Around(Stmt body) const {
 
 CanonicalAxes CanonicalizeAxes(const PrimFunc& function) {
   CanonicalAxes made{DropUnitReductions(function), {}, {}};
-  if (!made.function.same(function)) made.notes.emplace_back("reduced axes of one element are dropped");
+  if (!made.function.same(function))
+    made.notes.emplace_back("reduced axes of one element are dropped");
   auto it = function->attrs.find(attr::kTarget);
   TargetInfo target =
       it == function->attrs.end() ? TargetInfo() : TargetInfo::Of(it->second.As<target::Target>());
