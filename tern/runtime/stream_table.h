@@ -28,12 +28,12 @@ namespace tern::plugin {
 
 template <class Api>
 struct StreamTable {
-  using Current = typename Api::Current;
-  using Result = typename Api::Result;
-  using Stream = typename Api::Stream;
-  using Event = typename Api::Event;
-  using Graph = typename Api::Graph;
-  using GraphExec = typename Api::GraphExec;
+  using Current = Api::Current;
+  using Result = Api::Result;
+  using Stream = Api::Stream;
+  using Event = Api::Event;
+  using Graph = Api::Graph;
+  using GraphExec = Api::GraphExec;
 
   static const auto& Driver() { return Api::functions(); }
   static Stream AsStream(void* stream) { return static_cast<Stream>(stream); }
