@@ -252,7 +252,7 @@ Items ImportScan(NodeContext& n) {
   parts.directions = PerItem(n, first ? "directions" : "scan_input_directions", count - states);
   parts.out_axes = PerItem(n, "scan_output_axes", made);
   parts.out_directions = PerItem(n, "scan_output_directions", made);
-  return ItemsOf(first ? RunBatchedScan(n, body, parts) : RunScan(n, body, std::move(parts)));
+  return ItemsOf(first ? RunBatchedScan(n, body, parts) : RunScan(n, body, parts));
 }
 
 }  // namespace
