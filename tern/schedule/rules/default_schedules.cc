@@ -259,8 +259,8 @@ std::string Describe(const Plan& plan) {
   return text;
 }
 
-// A function for one element of an axis. Where that is reduced, and others are too, its axes are
-// made what rules want once more: it is one reduction less.
+// A function with one axis of extent 1. Where that axis is reduced, and others are too, it is
+// dropped, and the axes that are left are canonicalized again.
 class Single {
  public:
   Single(const PrimFunc& function, const Var& one) : view_(WithSingleExtent(function, one)) {

@@ -16,9 +16,8 @@
 //
 // A thread takes all steps of its 1024 columns, so that threads meet once. Up to as many columns,
 // and few operations in all, stay on one thread; of a dynamic number the innermost loop is plain.
-// Declines where the innermost loop is not that of a
-// contiguous spatial axis, or an outer one is spatial: its iterations are threads'
-// (parallel_loops).
+// Declines where the innermost loop is not that of a contiguous spatial axis, or an outer one is
+// spatial: its iterations are threads' (parallel_loops).
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -84,8 +83,8 @@ void VectorizeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo
     work = work && count ? std::optional(*work * *count) : std::nullopt;
   }
   bool is_small = work.value_or(kParallelOperations) < kParallelOperations;
-  // Of a dynamic number of columns LLVM makes vectors: what a masked one stores has to reach memory
-  // before the next step loads it.
+  // A dynamic number of columns is left to the compiler of the code to vectorize: what a masked
+  // vector stores has to reach memory before the next step loads it.
   bool vectors = ir::AsConstInt(extent).has_value();
   if (!vectors && target.threads == 1)
     Refuse("there is one thread, and the number of columns is dynamic");
