@@ -3,8 +3,10 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
 #include <cstddef>
 
+#include "tern/codegen/usage.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/module_calls.h"
 
@@ -27,10 +29,61 @@ llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
   llvm::Function* declared = tir::CallingConventionOf(function) == tir::CallingConvention::kParallel
                                  ? ParallelBody(function->name)
                                  : DeclareEntry(function->name);
+  BindParams(function, declared);
+  call_memory_.clear();
+  outlined_.clear();
+  return declared;
+}
+
+void CodeGenCPU::BindParams(const tir::PrimFunc& function, llvm::Function* declared) {
   for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
   env_ = declared->getArg(0);
-  call_memory_.clear();
-  return declared;
+}
+
+void CodeGenCPU::EmitFunctionStart(const tir::PrimFunc& function) {
+  if (tir::CallingConventionOf(function) == tir::CallingConvention::kPacked)
+    OutlineChecks(function);
+}
+
+void CodeGenCPU::OutlineChecks(const tir::PrimFunc& function) {
+  llvm::Function* whole = this->function();
+  auto* checks = llvm::Function::Create(whole->getFunctionType(), llvm::Function::InternalLinkage,
+                                        function->name + ".checks", module());
+  checks->setAttributes(whole->getAttributes());
+  for (auto attribute : {llvm::Attribute::NoInline, llvm::Attribute::OptimizeNone})
+    checks->addFnAttr(attribute);
+  {
+    llvm::IRBuilderBase::InsertPointGuard guard(builder());
+    builder().SetCurrentDebugLocation(llvm::DebugLoc());
+    builder().SetInsertPoint(llvm::BasicBlock::Create(builder().getContext(), "entry", checks));
+    BindParams(function, checks);
+    EmitChecks(function->body);
+    EmitReturn();
+  }
+  BindParams(function, whole);
+  if (outlined_.empty()) return checks->eraseFromParent();
+  std::vector<llvm::Value*> arguments;
+  for (llvm::Argument& argument : whole->args()) arguments.push_back(&argument);
+  llvm::CallInst* code = builder().CreateCall(checks, arguments);
+  code->setAttributes(whole->getAttributes());
+  FailIfNonzero(code);
+}
+
+bool CodeGenCPU::EmitChecks(const tir::Stmt& stmt) {
+  if (const auto* let = stmt.As<tir::LetStmtNode>()) {
+    if (codegen::HasEffect(let->value)) return false;
+    Bind(let->var, Emit(let->value));
+    return EmitChecks(let->body);
+  }
+  if (const auto* declared = stmt.As<tir::DeclBufferNode>()) return EmitChecks(declared->body);
+  if (const auto* seq = stmt.As<tir::SeqNode>())
+    return std::all_of(seq->stmts.begin(), seq->stmts.end(),
+                       [this](const tir::Stmt& one) { return EmitChecks(one); });
+  const auto* check = stmt.As<tir::AssertNode>();
+  if (!check || codegen::HasEffect(check->condition)) return false;
+  EmitAssert(check);
+  outlined_.insert(check);
+  return true;
 }
 
 llvm::Function* CodeGenCPU::DeclareEntry(const std::string& name) {
@@ -83,6 +136,7 @@ void CodeGenCPU::EmitFailure(llvm::BasicBlock* error, const std::function<void()
 }
 
 void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
+  if (outlined_.contains(node)) return;
   llvm::BasicBlock* error = NewBlock("error");
   for (const ir::Expr& part : Conjuncts(node->condition)) GoUnless(Emit(part), error);
   EmitFailure(error, [&] {
@@ -109,7 +163,7 @@ llvm::Function* CodeGenCPU::RaiseFunction(const std::vector<int32_t>& kinds,
                                        llvm::Function::InternalLinkage, name, module());
   raise->setDoesNotThrow();
   for (auto attribute :
-       {llvm::Attribute::NoInline, llvm::Attribute::Cold, llvm::Attribute::OptimizeForSize})
+       {llvm::Attribute::NoInline, llvm::Attribute::Cold, llvm::Attribute::OptimizeNone})
     raise->addFnAttr(attribute);
   llvm::IRBuilderBase::InsertPointGuard guard(builder());
   builder().SetCurrentDebugLocation(llvm::DebugLoc());
