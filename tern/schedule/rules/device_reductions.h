@@ -20,7 +20,12 @@ const BlockAccess* MainReadOf(const BlockInfo& block);
 // Refuses where threads would sum floats in another order than written.
 void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block);
 
-void RegisterDeviceRowTileRules();  // by RegisterDeviceReductionRules
+// Schedules one whose contiguous axis is kept, by the best plan of column_reduction.
+void ReduceColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target);
+
+// By RegisterDeviceReductionRules.
+void RegisterDeviceRowTileRules();
+void RegisterDeviceColumnRules();
 
 }  // namespace tern::schedule
 

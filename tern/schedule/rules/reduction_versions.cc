@@ -21,6 +21,10 @@ struct Guess {
 };
 constexpr Guess kGuesses[] = {{16, 4}, {512, 128}, {8192, 2048}};
 
+// Up to so many steps of neighbouring results are one thread's, of so many results.
+constexpr Guess kThreadSteps = {32, 12};
+constexpr int64_t kThreadResults = 1 << 20;
+
 // Up to so many steps are few, and taken as so many: a warp's, or those of a thread block.
 constexpr Guess kFewSteps[] = {{512, 64}, {8192, 4096}};
 // The same of the elements of a row of several blocks: a warp's.
@@ -118,6 +122,16 @@ bool HasRows(const PrimFunc& function) {
   return std::any_of(blocks.begin(), blocks.end(), IsRow);
 }
 
+// Whether a reduction has results that are neighbours where it reads them.
+bool HasColumns(const PrimFunc& function) {
+  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  return std::any_of(blocks.begin(), blocks.end(), [](const BlockInfo& block) {
+    if (block.kind != BlockKind::kReduction) return false;
+    const BlockAccess* read = MainReadOf(block);
+    return read && block.axes[*ContiguousAxis(block, *read)].kind == IterKind::kSpatial;
+  });
+}
+
 // Versions of products are many kernels to compile each, and their time is that of the products.
 bool HasProducts(const PrimFunc& function) {
   std::vector<BlockInfo> blocks = DescribeBlocks(function);
@@ -184,6 +198,11 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
     if (!steps.empty()) add_steps(kFewStepsOfHosts);
     if (!steps.empty() && HasOneResult(function)) add_steps(kOnePartOfHosts);
     return versions;
+  }
+  if (!steps.empty() && HasColumns(function)) {
+    versions.push_back({AreFew(steps, kThreadSteps.limit), target, {}});
+    versions.back().target.likely_steps = kThreadSteps.likely;
+    versions.back().target.likely_results = kThreadResults;
   }
   if (!steps.empty()) HasRows(function) ? add_steps(kShortRow) : add_steps(kFewSteps);
   auto add_results = [&](const TargetInfo& base, const Expr& where) {
