@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/rules/split_groups.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -233,6 +234,22 @@ class Rewrite : public StmtMutator {
   std::unordered_map<const VarNode*, Pair> axes_;
 };
 
+// Whether a block is a GEMM or convolution that rules take with an axis of groups. A single output
+// of a group, of contiguous channels, is a dot product as it is written.
+bool IsForRules(const BlockInfo& block) {
+  if (block.kind != BlockKind::kConvolution) return block.kind == BlockKind::kMatmul;
+  auto has = [&](AxisRole role) {
+    return std::any_of(block.axes.begin(), block.axes.end(),
+                       [&](const BlockAxis& axis) { return axis.role == role; });
+  };
+  return has(AxisRole::kN) ||
+         std::none_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
+           return std::any_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& axis) {
+             return axis.role == AxisRole::kK && access.indices.back().get() == axis.var.get();
+           });
+         });
+}
+
 std::string NoteOf(const Groups& groups) {
   std::string blocks = " (" + ffi::Join({groups.sharing.begin(), groups.sharing.end()}) + ")";
   if (groups.axes.empty())
@@ -259,12 +276,8 @@ std::optional<SplitGroupAxes> SplitGroups(const PrimFunc& function) {
   }
   split->body = rewrite.Run(function->body);
   made.function = PrimFunc(split);
-  for (const BlockNode* block : BlocksIn(split->body)) {
-    BlockKind kind = DescribeBlock(block).kind;
-    if (groups.sharing.count(block->name) && kind != BlockKind::kMatmul &&
-        kind != BlockKind::kConvolution)
-      return {};
-  }
+  for (const BlockNode* block : BlocksIn(split->body))
+    if (groups.sharing.count(block->name) && !IsForRules(DescribeBlock(block))) return {};
   made.note = NoteOf(groups);
   return made;
 }
