@@ -102,14 +102,24 @@ class Scanner : public StmtVisitor {
       if (iters[i].var.node() == node) uses.blocks[current_].other[i] = true;
   }
 
+  // The groups of an index, and the axis inside of them; kNoAxis where it has none.
+  std::pair<Expr, int> SplitIndex(const Expr& index) const {
+    std::optional<GroupedIndex> grouped = AsGroupedIndex(index);
+    int within = grouped ? AxisAt(grouped->within) : kNoAxis;
+    bool whole = within != kNoAxis &&
+                 ir::IsConst(uses.blocks[current_].block->iters[within].extent, grouped->size);
+    return whole ? std::pair(grouped->group, within) : std::pair(index, kNoAxis);
+  }
   void Note(const Buffer& buffer, const std::vector<Expr>& indices, bool stores) {
-    TensorUse use{current_, {}, {}, {}, stores};
+    TensorUse use{current_, {}, {}, {}, {}, stores};
     for (const Expr& index : indices) {
-      const auto* divided = quotients_ ? index.As<ir::FloorDivNode>() : nullptr;
+      auto [group, within] = quotients_ ? SplitIndex(index) : std::pair(index, kNoAxis);
+      const auto* divided = quotients_ ? group.As<ir::FloorDivNode>() : nullptr;
       int64_t by = divided ? ir::AsConstInt(divided->b).value_or(0) : 1;
-      use.axes.push_back(by > 0 ? AxisAt(divided ? divided->a : index) : kNoAxis);
+      use.axes.push_back(by > 0 ? AxisAt(divided ? divided->a : group) : kNoAxis);
       use.zero.push_back(ir::IsConst(index, 0));
       use.quotient.push_back(by);
+      use.within.push_back(use.axes.back() == kNoAxis ? kNoAxis : within);
       if (use.axes.back() == kNoAxis) Visit(index);
     }
     Of(buffer).uses.push_back(std::move(use));
@@ -144,6 +154,14 @@ class Scanner : public StmtVisitor {
 };
 
 }  // namespace
+
+std::optional<GroupedIndex> AsGroupedIndex(const Expr& index) {
+  const auto* sum = index.As<ir::AddNode>();
+  const auto* groups = sum ? sum->a.As<ir::MulNode>() : nullptr;
+  std::optional<int64_t> size = groups ? ir::AsConstInt(groups->b) : std::nullopt;
+  if (!size || *size < 1) return {};
+  return GroupedIndex{groups->a, sum->b, *size};
+}
 
 AxisUses FindAxisUses(const PrimFunc& function, bool quotients) {
   return std::move(Scanner(function, quotients).uses);

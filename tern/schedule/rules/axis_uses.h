@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "tern/tir/function.h"
@@ -24,6 +25,7 @@ struct TensorUse {
   std::vector<int> axes;          // of every dimension, the axis of the block that is its index
   std::vector<bool> zero;         // the index is 0
   std::vector<int64_t> quotient;  // the index is the axis, divided by so much
+  std::vector<int> within;        // and then times the extent of this axis, plus this axis
   bool stores = false;
 };
 
@@ -51,7 +53,14 @@ struct AxisUses {
   std::vector<NestedBlock> blocks;
   std::map<const tir::BufferNode*, UsedTensor> tensors;
 };
-// `quotients`: an axis that is divided by a constant is an index, too.
+// An index of groups and of what is inside of one, as of channels: vo // 4 * 6 + vc, where the
+// extent of vc is 6.
+struct GroupedIndex {
+  tir::Expr group, within;
+  int64_t size = 0;  // 6
+};
+std::optional<GroupedIndex> AsGroupedIndex(const tir::Expr& index);
+// `quotients`: an axis that is divided by a constant is an index, too, and so is a grouped one.
 AxisUses FindAxisUses(const tir::PrimFunc& function, bool quotients = false);
 
 }  // namespace tern::schedule

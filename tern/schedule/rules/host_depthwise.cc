@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // depthwise_channels_last: depthwise convolutions whose channels are contiguous (NHWC), of floats
-// and of integers, by vectors of channels.
+// and of integers, and such of groups that have few channels, by vectors of groups.
 //
 //   for b, y, parallel
-//     for co in C / lanes
+//     for go in groups / lanes
 //       for jo in pixels of a row / 4
-//         acc[4, lanes] = 0                                  registers
-//         for dy, dx (unrolled up to 256 products)
-//           for ji in 4 unrolled, ci in lanes vectorized
-//             acc[ji, ci] += X[y + dy, jo * 4 + ji + dx, c] * W[dy, dx, c]
-//         Y = epilogue(acc)
+//         acc[4, N, lanes] = 0                               registers; N: outputs of a group
+//         for c in channels of a group
+//           for dy, dx (unrolled up to 256 products)
+//             for ji in 4 unrolled, n in N unrolled, gi in lanes vectorized
+//               acc[ji, n, gi] += X[y + dy, jo * 4 + ji + dx, c, g] * W[c, dy, dx, n, g]
+//         Y = epilogue(acc)                                  several outputs: transposed, in L1
 //
 // Inputs of neighbouring pixels are loaded and widened once for a tile, and weights stay in
 // registers along a row. Cycles of a vector of products: one, and half a load. Padding is a
 // condition on tiles, so that those inside have none (partition_loops). Integers of 8 bits are
 // widened in the loads: what is multiplied has 16 bits, for which machines have dot products of
-// two. Weights of other layouts (OHWI) are copied first, channels last. Terms are combined in the
-// order written.
-// Declines several channels for an output, channels that are no vector, dynamic windows or rows.
+// two. Weights of other layouts (OHWI), and inputs of several channels a group, are copied first,
+// groups last. Terms are combined in the order written.
+// Declines groups of more outputs than 8 or half a vector, fewer groups than lanes of such, groups
+// that are no vector, dynamic windows or rows, one group.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -38,90 +40,174 @@ using Names = Schedule::Names;
 // Pixels of a tile: with the weights of a 3 x 3 window and their inputs, as many accumulators as
 // have registers.
 constexpr int64_t kTilePixels = 4;
+// Outputs of a group.
+constexpr int64_t kMostFilters = 8;
 // Windows are unrolled where there are no more products in a tile.
 constexpr int64_t kMostUnrolled = 256;
 
-// The block, with weights whose last dimension is that of the channels.
-BlockInfo WithChannelsLast(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  const BlockAccess& result = block.accesses[0];
-  auto reads_pixels = [&](const BlockAccess& access) {
-    return std::any_of(access.axes.begin(), access.axes.end(),
-                       [&](size_t axis) { return block.axes[axis].role == AxisRole::kPixel; });
-  };
-  for (const BlockAccess& access : block.accesses) {
-    if (access.store || access.buffer.same(result.buffer) || reads_pixels(access)) continue;
-    for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
-      if (access.indices[d].get() != result.indices.back().get()) continue;
-      CopyWithDimLast(schedule, block.name, access.buffer, d, target);
-      return DescribeBlock(FindBlockNamed(*schedule, block.name));
+// The axes of a convolution of groups.
+struct GroupedWindows {
+  size_t group = 0, row = 0;  // of the pixels, the last axis
+  std::optional<size_t> filters;
+  int64_t groups = 0, filter_count = 1, channels = 1, taps = 1;
+
+  bool is_depthwise() const { return !filters && channels == 1; }
+};
+
+GroupedWindows RequireGroups(const BlockInfo& block, const TargetInfo& target) {
+  GroupedWindows windows;
+  std::optional<size_t> row, group;
+  for (size_t i = 0; i < block.axes.size(); ++i) {
+    const BlockAxis& axis = block.axes[i];
+    int64_t extent = ir::AsConstInt(axis.extent).value_or(0);
+    if (axis.role == AxisRole::kPixel) row = i;
+    if (axis.role == AxisRole::kWindow) windows.taps *= extent;
+    if (axis.role == AxisRole::kK) windows.channels *= extent;
+    if (axis.role == AxisRole::kN) {
+      if (windows.filters) Refuse("outputs of a group have several axes");
+      windows.filters = i;
+      windows.filter_count = extent;
+    }
+    if (axis.role == AxisRole::kGroup) {
+      if (group) Refuse("groups have several axes");
+      group = i;
+      windows.groups = extent;
     }
   }
-  return block;
+  if (!group) Refuse("it has one group");
+  if (!row || windows.taps == 0 || windows.channels == 0 ||
+      !ir::AsConstInt(block.axes[*row].extent))
+    Refuse("rows or windows are of dynamic extents");
+  windows.row = *row;
+  windows.group = *group;
+  const BlockAccess& result = block.accesses[0];
+  size_t last = windows.filters.value_or(windows.group);
+  if (result.indices.back().get() != block.axes[last].var.get())
+    Refuse("channels are not contiguous");
+  int64_t lanes = target.vector_bytes / result.buffer->dtype.bytes();
+  if (!windows.is_depthwise() &&
+      (windows.filter_count == 0 || windows.filter_count > std::min(kMostFilters, lanes / 2) ||
+       windows.groups < lanes))
+    Refuse("there are fewer groups than lanes, or they have too many outputs");
+  return windows;
+}
+
+// "(d0, d1, d2) -> (d0, d2, d1)" for dim 1.
+IndexMap DimLast(size_t rank, size_t dim) {
+  std::string from, to;
+  for (size_t d = 0; d < rank; ++d) {
+    from += (d ? ", d" : "d") + std::to_string(d);
+    if (d != dim) to += "d" + std::to_string(d) + ", ";
+  }
+  return IndexMap::Parse("(" + from + ") -> (" + to + "d" + std::to_string(dim) + ")");
+}
+
+// The dimension that an axis is the index of, unless it is the last one.
+std::optional<size_t> DimBeforeLast(const BlockAccess& access, const BlockAxis& axis) {
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d)
+    if (access.indices[d].get() == axis.var.get()) return d;
+  return {};
+}
+
+// Operands whose last dimension is not that of the groups are copied.
+void PutGroupsLast(Schedule* schedule, const BlockInfo& block, size_t group,
+                   const TargetInfo& target) {
+  for (const BlockAccess& access : block.accesses) {
+    if (access.store || access.buffer.same(block.accesses[0].buffer)) continue;
+    if (std::optional<size_t> dim = DimBeforeLast(access, block.axes[group]))
+      CopyWithDimLast(schedule, block.name, access.buffer, *dim, target);
+  }
+}
+
+// What reads the accumulators. Where the result has its groups last they are local; else they are
+// stored to a tile that has, which `transposed` copies to the result.
+struct Accumulators {
+  std::string reader, transposed;
+};
+Accumulators KeepAccumulators(Schedule* schedule, const BlockInfo& block, size_t group) {
+  const BlockAccess& result = block.accesses[0];
+  std::string reader = FindEpilogue(*schedule, block.name, result.buffer),
+              buffer = result.buffer->name, acc = FreshBlockName(*schedule, block.name + "_acc");
+  std::optional<size_t> dim = DimBeforeLast(result, block.axes[group]);
+  if (reader.empty())
+    buffer = reader =
+        schedule->CacheWrite(block.name, buffer, StorageScope::kLocal,
+                             dim ? FreshBlockName(*schedule, block.name + "_rows") : acc);
+  else
+    schedule->SetScope(buffer, StorageScope::kLocal);
+  if (!dim) return {reader, ""};
+  schedule->TransformLayout(buffer, DimLast(result.indices.size(), *dim));
+  return {schedule->CacheWrite(block.name, buffer, StorageScope::kLocal, acc), reader};
+}
+
+// Unrolls loops from the innermost on, as long as there are few products in them, and that one
+// always.
+void UnrollWindows(Schedule* schedule, const BlockInfo& block, const Names& loops,
+                   int64_t products) {
+  for (size_t i = loops.size(); i-- > 0;) {
+    for (const BlockAxis& axis : block.axes)
+      if (axis.loop == loops[i]) products *= ir::AsConstInt(axis.extent).value_or(kMostUnrolled);
+    if (i + 1 < loops.size() && products > kMostUnrolled) return;
+    schedule->Unroll(LoopOf(block.name, loops[i]));
+  }
 }
 
 void Depthwise(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
-  std::optional<size_t> row;
-  int64_t taps = 1;
-  for (size_t i = 0; i < given.axes.size(); ++i) {
-    const BlockAxis& axis = given.axes[i];
-    if (axis.role == AxisRole::kK || axis.role == AxisRole::kN)
-      Refuse("an output is of several channels");
-    if (axis.role == AxisRole::kPixel) row = i;
-    if (axis.role == AxisRole::kWindow) taps *= ir::AsConstInt(axis.extent).value_or(0);
-  }
-  if (!row || taps == 0 || !ir::AsConstInt(given.axes[*row].extent))
-    Refuse("rows or windows are of dynamic extents");
-  BlockInfo block = WithChannelsLast(schedule, given, target);
+  GroupedWindows windows = RequireGroups(given, target);
+  int64_t work = WorkOf(*schedule, given.name);
+  PutGroupsLast(schedule, given, windows.group, target);
+  Accumulators accumulators = KeepAccumulators(schedule, given, windows.group);
+  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, given.name));
   LoopsByKind loops = RequireLoops(*schedule, block);
   size_t channels = RequireVectorAxis(block, loops);
-  if (block.axes[channels].role != AxisRole::kGroup) Refuse("channels are not contiguous");
-  const Buffer& result = block.accesses[0].buffer;
-  int64_t lanes = LanesFor(block, channels, target, 1);
+  if (channels != windows.group) Refuse("channels are not contiguous");
+  int64_t lanes = LanesFor(block, channels, target, 1), filters = windows.filter_count;
   if (lanes < 2) Refuse("there are fewer channels than two lanes");
-  int64_t work = WorkOf(*schedule, block.name);
-
+  int64_t pixels = filters > kTilePixels ? kTilePixels / 2 : kTilePixels;
   Lanes vectors = SplitLanes(schedule, block.name, block.axes[channels].loop, lanes),
-        tiles = SplitLanes(schedule, block.name, block.axes[*row].loop, kTilePixels);
-  Names order;
+        tiles = SplitLanes(schedule, block.name, block.axes[windows.row].loop, pixels);
+  Names order, tile = {tiles.inner},
+               apart = {block.axes[channels].loop, block.axes[windows.row].loop};
+  if (windows.filters) {
+    tile.push_back(block.axes[*windows.filters].loop);
+    apart.push_back(tile.back());
+  }
   for (const std::string& loop : loops.spatial)
-    if (loop != block.axes[channels].loop && loop != block.axes[*row].loop) order.push_back(loop);
+    if (!Contains(apart, loop)) order.push_back(loop);
   for (const std::string& loop : {vectors.outer, tiles.outer})
     if (!loop.empty()) order.push_back(loop);
   if (order.empty()) Refuse("all of it is one tile");
   std::string around = LoopOf(block.name, order.back());
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
-  order.insert(order.end(), {tiles.inner, vectors.inner});
+  order.insert(order.end(), tile.begin(), tile.end());
+  order.push_back(vectors.inner);
   schedule->Reorder(Around(block.name, order));
 
-  std::string reader = FindEpilogue(*schedule, block.name, result);
-  if (reader.empty())
-    reader = schedule->CacheWrite(block.name, result->name, StorageScope::kLocal,
-                                  FreshBlockName(*schedule, block.name + "_acc"));
-  else
-    schedule->SetScope(result->name, StorageScope::kLocal);
-  Names made = schedule->ReverseComputeAt(reader, around);
+  Names made = schedule->ReverseComputeAt(accumulators.reader, around);
+  if (!accumulators.transposed.empty()) schedule->ReverseComputeAt(accumulators.transposed, around);
   std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops.reduce[0]),
                                                   FreshBlockName(*schedule, block.name + "_init"));
   ParallelizeOuter(schedule, block.name, work, target);
-  bool all = taps * kTilePixels <= kMostUnrolled;
-  for (size_t i = all ? 0 : loops.reduce.size() - 1; i < loops.reduce.size(); ++i)
-    schedule->Unroll(LoopOf(block.name, loops.reduce[i]));
+  UnrollWindows(schedule, block, loops.reduce, pixels * filters);
   for (const std::string& each : {block.name, init}) {
-    schedule->Unroll(LoopOf(each, tiles.inner));
+    for (const std::string& loop : tile) schedule->Unroll(LoopOf(each, loop));
     schedule->Vectorize(LoopOf(each, vectors.inner));
   }
-  StoreTile(schedule, reader, made, lanes, {block.name + "_cv", block.name + "_ci"});
+  for (size_t i = 0; i + 2 < made.size(); ++i)
+    schedule->Unroll(LoopOf(accumulators.reader, made[i]));
+  StoreTile(schedule, accumulators.reader, made, lanes, {block.name + "_cv", block.name + "_ci"});
 }
 
 }  // namespace
 
 void RegisterHostDepthwiseRule() {
-  RegisterRule({.name = "depthwise_channels_last",
-                .description = "vectors of channels, a tile of pixels in registers",
-                .kinds = {BlockKind::kConvolution},
-                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
-                .priority = 32,
-                .apply = Depthwise});
+  RegisterRule(
+      {.name = "depthwise_channels_last",
+       .description = "vectors of channels or groups of few, a tile of pixels in registers",
+       .kinds = {BlockKind::kConvolution},
+       .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+       .priority = 32,
+       .apply = Depthwise});
 }
 
 }  // namespace tern::schedule

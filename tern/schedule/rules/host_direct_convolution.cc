@@ -13,9 +13,9 @@
 //   } } }
 //   Y = output without the pixels between rows                       # fused epilogue
 //
-// Cost, with v = tile_n / lanes: O / tile_m * ceil(pixels / tile_n) *
+// Cost, with v = tile_n / lanes: ceil(O / tile_m) * ceil(pixels / tile_n) *
 //   max(tile_m * v / 2, (tile_m + 2 * v) / 2, 4) cycles per tap (2 FMAs and 2 loads a cycle,
-//   unaligned vectors count as two loads, FMA latency 4).
+//   unaligned vectors count as two loads, FMA latency 4). The last tile may have fewer channels.
 // Declines: dynamic sizes, mixed types, neither float nor int32, tile_m < 4 of more than 8 outputs,
 // windows of one element with as many outputs (implicit_gemm).
 // Terms are combined in the order written.
@@ -41,6 +41,9 @@ constexpr int64_t kMostVectors = 8;
 // Taps of a window are unrolled where there are no more FMAs in them.
 constexpr int64_t kMostUnrolled = 256;
 
+// What a last tile of fewer channels costs beside its arithmetic: it is code of its own.
+constexpr double kTailFactor = 1.05;
+
 struct DirectConvolutionPlan : PlanCost {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: output channels, output pixels
   int64_t vector = 0;              // lanes, along pixels
@@ -54,16 +57,22 @@ struct DirectConvolutionPlan : PlanCost {
 };
 using P = DirectConvolutionPlan;
 
-// Cycles of all tiles at one tap of the window. Vectors are not aligned, so most are of two cache
-// lines; of tiles that take the same time, the one that loads less is better.
+// Cycles of all tiles at one tap of the window, the last of which may have fewer channels. Vectors
+// are not aligned, so most are of two cache lines; of tiles that take the same time, the one that
+// loads less is better.
 double CyclesOf(const RegisterTile& tile, int64_t channels, int64_t pixels,
                 const TargetInfo& target) {
-  auto r = static_cast<double>(tile.m), v = static_cast<double>(tile.vectors);
-  double step = std::max({r * v / static_cast<double>(target.fma_per_cycle),
-                          (r + 2 * v) / static_cast<double>(target.loads_per_cycle),
-                          static_cast<double>(target.fma_latency)});
-  int64_t tiles = channels / tile.m * CeilDiv(pixels, tile.n());
-  return step * static_cast<double>(tiles) * (1 + (r + 2 * v) / (r * v) / 16);
+  auto step = [&](int64_t rows) {
+    auto r = static_cast<double>(rows), v = static_cast<double>(tile.vectors);
+    double cycles = std::max({r * v / static_cast<double>(target.fma_per_cycle),
+                              (r + 2 * v) / static_cast<double>(target.loads_per_cycle),
+                              static_cast<double>(target.fma_latency)});
+    return cycles * (1 + (r + 2 * v) / (r * v) / 16);
+  };
+  int64_t tail = channels % tile.m;
+  double all = static_cast<double>(channels / tile.m) * step(tile.m);
+  if (tail) all = (all + step(tail)) * kTailFactor;
+  return all * static_cast<double>(CeilDiv(pixels, tile.n()));
 }
 
 // The loops of a flattened convolution.
@@ -233,7 +242,7 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
                                    std::max<int64_t>(windows.rows * windows.columns, 1));
   std::vector<P> plans;
   for (const RegisterTile& tile : RegisterTiles(windows.rows, kMostVectors, lanes, target)) {
-    if (windows.rows % tile.m != 0 || !FitsRegisters(tile, 1, enough)) continue;
+    if (!FitsRegisters(tile, 1, enough)) continue;
     P plan;
     plan.tile_m = tile.m;
     plan.tile_n = tile.n();
