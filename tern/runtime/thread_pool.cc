@@ -12,6 +12,7 @@
 #include <climits>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -78,46 +79,91 @@ class Bell {
   std::atomic<int> sleepers_{0};
 };
 
-// Pieces small enough that a slow thread leaves its share to the others.
-constexpr int64_t kPiecesPerThread = 4;
+// Pieces small enough that a slow thread leaves some of its share to the others.
+constexpr int64_t kPiecesPerThread = 8;
 
 thread_local bool in_loop = false;
 thread_local ThreadPool* used_pool = nullptr;  // null: that of the process
+// Of threads that belong to a pool; the caller's share is the first.
+thread_local std::optional<size_t> own_share;
 
-struct Job {
-  const std::function<void(int64_t, int64_t)>* body = nullptr;
-  int64_t extent = 0, piece = 0;
-  uint64_t denormals = DenormalBits();  // of the caller
-  alignas(kCacheLine) std::atomic<int64_t> next{0};
-  std::mutex error_mutex;
-  std::exception_ptr error;
-
-  // On any thread that takes part.
-  void Run() {
-    ScopedDenormals as_the_caller(denormals);
-    bool was_in_loop =
-        std::exchange(in_loop, true);  // a pool may give a thread that waits other work
-    RunPieces();
-    in_loop = was_in_loop;
+// Pieces that are not taken yet. Their owner takes the first, others the last.
+class alignas(kCacheLine) Share {
+ public:
+  void Set(uint64_t begin, uint64_t end) {
+    range_.store(begin << 32 | end, std::memory_order_relaxed);
+  }
+  std::optional<uint64_t> Take(bool first) {
+    uint64_t range = range_.load(std::memory_order_relaxed);
+    for (;;) {
+      uint64_t begin = range >> 32, end = range & 0xffffffff;
+      if (begin >= end) return {};
+      if (range_.compare_exchange_weak(range, first ? range + (uint64_t{1} << 32) : range - 1,
+                                       std::memory_order_relaxed))
+        return first ? begin : end - 1;
+    }
   }
 
  private:
-  void RunPieces() {
-    for (;;) {
-      int64_t begin = next.load(std::memory_order_relaxed);
-      do {
-        if (begin >= extent) return;
-      } while (!next.compare_exchange_weak(begin, begin + std::min(piece, extent - begin),
-                                           std::memory_order_relaxed));
-      try {
-        (*body)(begin, begin + std::min(piece, extent - begin));
-      } catch (...) {
-        std::lock_guard lock(error_mutex);
-        if (!error) error = std::current_exception();
-        next.store(extent, std::memory_order_relaxed);
-      }
+  std::atomic<uint64_t> range_{0};
+};
+
+// One loop after the other gives a thread the same share of its iterations: what it has written is
+// in its cache when the next loop reads it.
+class Job {
+ public:
+  Job(int64_t extent, int num_threads, const std::function<void(int64_t, int64_t)>& body)
+      : body_(body),
+        extent_(extent),
+        num_pieces_(std::min(extent, num_threads * kPiecesPerThread)),
+        shares_(static_cast<size_t>(num_threads)) {
+    auto first_of = [&](int64_t share) {
+      return static_cast<uint64_t>((num_pieces_ * share + num_threads - 1) / num_threads);
+    };
+    for (int i = 0; i < num_threads; ++i) shares_[i].Set(first_of(i), first_of(i + 1));
+  }
+
+  // On any thread that takes part.
+  void Run() {
+    ScopedDenormals as_the_caller(denormals_);
+    bool was_in_loop =
+        std::exchange(in_loop, true);  // a pool may give a thread that waits other work
+    size_t own = own_share ? *own_share : num_strangers_.fetch_add(1, std::memory_order_relaxed);
+    for (size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[(own + i) % shares_.size()];
+      while (std::optional<uint64_t> piece = share.Take(i == 0))
+        RunPiece(static_cast<int64_t>(*piece));
+    }
+    in_loop = was_in_loop;
+  }
+
+  void RethrowError() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  // Pieces whose sizes differ by one at most, the longer ones among the others.
+  int64_t BeginOf(int64_t piece) const {
+    return extent_ / num_pieces_ * piece +
+           (extent_ % num_pieces_ * piece + num_pieces_ - 1) / num_pieces_;
+  }
+  void RunPiece(int64_t piece) {
+    try {
+      body_(BeginOf(piece), BeginOf(piece + 1));
+    } catch (...) {
+      std::lock_guard lock(error_mutex_);
+      if (!error_) error_ = std::current_exception();
+      for (Share& share : shares_) share.Set(0, 0);
     }
   }
+
+  const std::function<void(int64_t, int64_t)>& body_;
+  int64_t extent_, num_pieces_;
+  uint64_t denormals_ = DenormalBits();  // of the caller
+  std::vector<Share> shares_;
+  std::atomic<size_t> num_strangers_{0};
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
 };
 
 // Threads do not survive a fork.
@@ -144,7 +190,7 @@ class OwnThreads : public ThreadPool {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return false;
     while (threads_.size() + 1 < static_cast<size_t>(num_threads_))
-      threads_.emplace_back([this] { Work(); });
+      threads_.emplace_back([this, share = threads_.size() + 1] { Work(share); });
     task_ = &task;
     state_.store(kOpen, std::memory_order_release);
     started_.Ring();
@@ -168,7 +214,8 @@ class OwnThreads : public ThreadPool {
     return false;
   }
 
-  void Work() {
+  void Work(size_t share) {
+    own_share = share;
     // Not only on the CPUs of the thread that happened to make the pool. Where they are not allowed
     // any more it runs where it can.
     try {
@@ -251,12 +298,9 @@ void ParallelFor(int64_t extent, const std::function<void(int64_t, int64_t)>& bo
   int num_threads = used_pool ? used_pool->num_threads() : NumThreads();
   if (in_loop || extent == 1 || num_threads == 1) return body(0, extent);
   ThreadPool& threads = used_pool ? *used_pool : ProcessPool();
-  Job job;
-  job.body = &body;
-  job.extent = extent;
-  job.piece = std::max<int64_t>(1, extent / (num_threads * kPiecesPerThread));
+  Job job(extent, num_threads, body);
   if (!threads.Run([&job] { job.Run(); })) return body(0, extent);
-  if (job.error) std::rethrow_exception(job.error);
+  job.RethrowError();
 }
 
 }  // namespace tern::runtime

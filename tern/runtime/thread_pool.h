@@ -51,10 +51,11 @@ class UseThreadPool {
 };
 
 // Calls `body(begin, end)` on pieces that make up 0..extent, on the pool's threads and the
-// caller's, and returns when all are done. The first exception that a piece throws is thrown here;
-// pieces not yet begun are then left out. In a piece, and while another thread runs a loop, the
-// caller runs all pieces itself: loops nest and meet without more threads than there are. Every
-// piece treats denormals as the caller does (denormals.h).
+// caller's, and returns when all are done. Each thread has a share, side by side in the order of
+// the threads, the caller's first, and then helps with those of others. The first exception that a
+// piece throws is thrown here; pieces not yet begun are then left out. In a piece, and while
+// another thread runs a loop, the caller runs all pieces itself: loops nest and meet without more
+// threads than there are. Every piece treats denormals as the caller does (denormals.h).
 void ParallelFor(int64_t extent, const std::function<void(int64_t begin, int64_t end)>& body);
 
 }  // namespace tern::runtime

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -200,6 +201,52 @@ TEST(ThreadPool, PoolsOfTheirOwn) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_THROW(MakeThreadPool(-1), Error);
   EXPECT_THROW(MakeThreadPool(kMaxThreads + 1), Error);
+}
+
+// What a thread wrote in one loop it reads in the next: shares lie side by side, the caller's
+// first.
+TEST(ThreadPool, ThreadsHaveTheSameShareOfEveryLoop) {
+  for (int num_threads : {2, 3}) {
+    auto pool = MakeThreadPool(num_threads);
+    UseThreadPool use(pool.get());
+    std::vector<std::thread::id> owners(num_threads);
+    for (int round = 0; round < 20; ++round) {
+      int64_t extent = 60 * (round + 1);
+      std::mutex mutex;
+      std::map<std::thread::id, int64_t> first;
+      ParallelFor(extent, [&](int64_t begin, int64_t) {
+        {
+          std::lock_guard lock(mutex);
+          first.try_emplace(std::this_thread::get_id(), begin);
+        }
+        // Until all have begun: nobody's share is left to others.
+        auto all_there = [&] {
+          std::lock_guard lock(mutex);
+          return first.size() == static_cast<size_t>(num_threads);
+        };
+        while (!all_there()) std::this_thread::yield();
+      });
+      EXPECT_EQ(first.at(std::this_thread::get_id()), 0);
+      for (const auto& [thread, begin] : first) {
+        ASSERT_EQ(begin % (extent / num_threads), 0);
+        std::thread::id& owner = owners[begin / (extent / num_threads)];
+        if (round == 0) owner = thread;
+        EXPECT_EQ(owner, thread);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, AThreadThatIsDoneHelpsOthers) {
+  auto pool = MakeThreadPool(2);
+  UseThreadPool use(pool.get());
+  std::atomic<int64_t> done{0};
+  ParallelFor(64, [&](int64_t begin, int64_t end) {
+    if (begin == 0)
+      while (done < 64 - end) std::this_thread::yield();
+    done += end - begin;
+  });
+  EXPECT_EQ(done, 64);
 }
 
 TEST(ThreadPool, ThreadsOfAPoolRunOnItsCpus) {
