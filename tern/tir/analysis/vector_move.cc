@@ -6,12 +6,35 @@
 
 #include "tern/arith/analyzer.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/ir/mutator.h"
 #include "tern/ir/visitor.h"
 #include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/transform/memory/flatten_buffers.h"
 
 namespace tern::tir {
+
+namespace {
+
+// Of a value whose lets are inlined: how many there are, and the expressions that it has then.
+constexpr int64_t kMostInlinedLets = 8, kMostInlinedParts = 512;
+
+template <class Counts>
+int64_t CountParts(const Expr& value, const Counts& counts) {
+  int64_t count = 0;
+  ir::ForEachExpr(value, [&](const Expr& part) { count += counts(part); });
+  return count;
+}
+
+class LetInliner : public ir::ExprMutator {
+ private:
+  using ir::ExprMutator::MutateNode;
+  Expr MutateNode(const ir::LetNode* node, const Expr&) override {
+    return Mutate(ir::Substitute(node->body, {{node->var.node(), Mutate(node->value)}}));
+  }
+};
+
+}  // namespace
 
 bool IsMoveSize(int64_t bytes, int64_t move_bytes) {
   return bytes > 1 && bytes <= move_bytes && (bytes & (bytes - 1)) == 0;
@@ -64,13 +87,23 @@ bool IsZeroBits(const Expr& value) {
   return ir::IsConst(value, 0);
 }
 
+Expr InlineLets(const Expr& value) {
+  auto is_let = [](const Expr& part) { return part.As<ir::LetNode>() != nullptr; };
+  int64_t lets = CountParts(value, is_let);
+  if (lets == 0 || lets > kMostInlinedLets) return value;
+  Expr inlined = LetInliner().Mutate(value);
+  bool is_short = CountParts(inlined, [](const Expr&) { return true; }) <= kMostInlinedParts;
+  return is_short ? inlined : value;
+}
+
 std::optional<ElementCopy> AsElementCopy(const BufferStoreNode* store) {
   const auto* call = store->value.As<ir::CallNode>();
   if (!call || call->name != intrinsic::kAsyncCopy || !call->dtype.is_scalar() ||
       call->dtype.bytes() < kLeastAsyncBytes || store->buffer->scope != StorageScope::kShared)
     return {};
   ElementCopy copy = {};
-  Expr value = call->args[0];
+  copy.value = InlineLets(call->args[0]);
+  Expr value = copy.value;
   for (; !value.As<ir::BufferLoadNode>();) {
     const auto* select = value.As<ir::SelectNode>();
     const auto* choice = value.As<ir::CallNode>();

@@ -43,9 +43,14 @@ bool IsVectorMove(const BufferStoreNode* store, int64_t move_bytes);
 // Whether a value is a constant all of whose bits are zero.
 bool IsZeroBits(const Expr& value);
 
+// A value whose lets stand where they are used, so that what it loads is seen; as it is where that
+// would make it long.
+Expr InlineLets(const Expr& value);
+
 // An asynchronous copy of one element of global memory to shared memory, with zero where the
 // condition does not hold: S[i] = async_copy(select(c, A[j], 0)).
 struct ElementCopy {
+  Expr value;  // without lets; the load is a part of it
   const ir::BufferLoadNode* load;
   Expr condition;  // null: none
 };

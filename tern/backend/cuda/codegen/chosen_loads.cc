@@ -102,7 +102,8 @@ Code CodeGenCuda::PrintChoice(const Expr& condition, const Expr& yes, const Expr
   return FromMemory(yes.dtype(), {bits});
 }
 
-std::string CodeGenCuda::ElementBits(const Expr& value) {
+std::string CodeGenCuda::ElementBits(const Expr& given) {
+  Expr value = tir::InlineLets(given);
   if (const auto* load = value.As<ir::BufferLoadNode>())
     return fmt::format("{}[{}]", NameOf(load->buffer),
                        PlaceOf(load->buffer, PrintConverted(load->indices[0])));
