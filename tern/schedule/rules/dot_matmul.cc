@@ -28,6 +28,8 @@ constexpr int64_t kLeastUsesOfFloats = 8;
 constexpr int64_t kMostPadding = 4;
 constexpr double kMostCost = 0.8, kCopiedBytes = 32, kPackedBytes = 8, kStoreCycles = 2;
 constexpr int64_t kAccumulatorBytes = 4;
+// Fewer rows for each matrix of a batch that shares B are better one M axis, after im2col.
+constexpr int64_t kLeastRowsOfBatch = 32;
 // Matrices of a batch that are packed by the threads that multiply them; fewer where they stay in
 // L2 until then.
 constexpr int64_t kLeastBatch = 16, kLeastBatchInL2 = 4;
@@ -52,6 +54,11 @@ struct DotGemmPlan : PlanCost {
   }
 };
 using P = DotGemmPlan;
+
+// Of several M axes that are no neighbours in A or in C, the outer ones are a batch.
+Gemm RequireDotGemm(const Schedule& schedule, const std::string& block) {
+  return RequireGemm(schedule, block, Sizes::kDynamic, BatchAxes::kOuterM);
+}
 
 std::string Text(int64_t number) { return std::to_string(number); }
 
@@ -145,8 +152,12 @@ int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
 // Refuses what the instructions do not compute, or no faster.
 std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target,
                         const DotInstructions& machine, const Wanted<P>& want) {
-  Gemm gemm = RequireGemm(schedule, block, Sizes::kDynamic);
+  Gemm gemm = RequireDotGemm(schedule, block.name);
   GuessSizes(&gemm, target);
+  auto is_m = [](const BlockAxis& axis) { return axis.role == AxisRole::kM; };
+  if (std::count_if(block.axes.begin(), block.axes.end(), is_m) > 1 && gemm.m < kLeastRowsOfBatch)
+    Refuse("the last of several M axes has " + Text(gemm.m) + " rows; expected " +
+           Text(kLeastRowsOfBatch) + " or more");
   const DotTypes* types = FindTypes(machine, gemm, target);
   if (!types)
     Refuse("the machine has no such instructions for " + gemm.a.dtype.str() + " times " +
@@ -171,8 +182,11 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
     // A dynamic M or N is padded to whole tiles and no further.
     plan.block_m =
         want.Or(&P::block_m, gemm.dynamic_m ? plan.tile_m : EvenBlock(m, blocks.m, plan.tile_m));
+    // Few rows pack what they need of B for each block of N: whole cache lines.
+    int64_t line = gemm.m <= plan.tile_m ? RoundUp(kLineBytes / gemm.b.bytes(), plan.tile_n) : 0,
+            columns = std::max(plan.tile_n, line);
     plan.block_n =
-        want.Or(&P::block_n, gemm.dynamic_n ? plan.tile_n : EvenBlock(n, blocks.n, plan.tile_n));
+        want.Or(&P::block_n, gemm.dynamic_n ? columns : EvenBlock(n, blocks.n, plan.tile_n));
     bool possible = plan.block_m > 0 && plan.block_m % plan.tile_m == 0 && plan.block_n > 0 &&
                     plan.block_n % plan.tile_n == 0;
     if (!possible) continue;
@@ -214,16 +228,22 @@ class DotMatmul {
     const std::string& reader = gemm_.epilogue;
     std::string sums = MakeLocal(reader);
     SplitLoops();
+    // Blocks of dynamic M and N run in parallel together: how many there are is likely as many as
+    // of M and N, but each has the work of its tiles.
+    if (gemm_.is_dynamic()) work = WorkOf(schedule_, block_);
     Place(right, gemm_.b);
     if (!left.empty()) Place(left, gemm_.a);
-    for (const std::string& pad : pads) CopyPadded(pad);
+    // What is not constant is padded while it is packed.
+    bool pads_b = Contains(pads, gemm_.b.name) && !IsConstant(schedule_, gemm_.b.name);
+    for (const std::string& pad : pads)
+      if (!pads_b || pad != gemm_.b.name) CopyPadded(pad);
     Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
     if (!sums.empty() && !reader.empty()) read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
     std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
     PutSumsInRows(read.empty() ? "" : gemm_.c->name);
     // What instructions do with addresses is not looked into later.
     ParallelizeOuter(&schedule_, block_, work, target_);
-    PackRight(right);
+    PackRight(right, pads_b ? gemm_.b.name : "");
     if (!left.empty()) PackLeft(left);
     Multiply(init);
     if (!sums.empty()) StoreSums(sums, made);
@@ -269,25 +289,26 @@ class DotMatmul {
   // Whether the operand is A, whose blocks of rows are the outermost loop and stay in L2.
   bool HasRowBlocks(const GemmOperand& operand) const {
     int64_t bytes = plan_.block_m * RoundUp(gemm_.k, steps_.k) * operand.bytes();
-    bool many = !gemm_.dynamic_m && gemm_.m / plan_.block_m >= kLeastRowBlocks,
-         alone = !gemm_.dynamic_n && gemm_.n / plan_.block_n < kFewColumnBlocks;
-    return operand.name == gemm_.a.name && gemm_.loops.batch.empty() && !gemm_.dynamic_k &&
-           !HasColumnsOutside() && bytes <= target_.l2_bytes / 2 && (many || alone);
+    bool many = !gemm_.dynamic_m && !gemm_.dynamic_k && gemm_.m / plan_.block_m >= kLeastRowBlocks,
+         alone = gemm_.n / plan_.block_n < kFewColumnBlocks;
+    return operand.name == gemm_.a.name && gemm_.loops.batch.empty() && !HasColumnsOutside() &&
+           bytes <= target_.l2_bytes / 2 && (many || alone);
   }
   // Whether it is B, each of whose blocks of columns all rows use at once: they stay in L2.
   bool HasColumnBlocks(const GemmOperand& operand) const {
-    return operand.name == gemm_.b.name &&
-           (HasColumnsOutside() ||
-            (gemm_.loops.batch.empty() && !gemm_.dynamic_m && gemm_.m <= plan_.block_m &&
-             !gemm_.dynamic_n && gemm_.n / plan_.block_n >= kFewColumnBlocks));
+    return operand.name == gemm_.b.name && HasColumnsOutside();
   }
   // Whether there are enough blocks of columns for all threads, and packing them takes longer than
-  // copying rows.
+  // copying rows; or fewer, where all rows are one block.
   bool HasColumnsOutside() const {
-    return gemm_.loops.batch.empty() && !gemm_.dynamic_n &&
-           (gemm_.dynamic_m || gemm_.n >= 2 * gemm_.m) && !IsConstant(schedule_, gemm_.b.name) &&
-           gemm_.n / plan_.block_n >= kLeastColumnBlocks;
+    if (!gemm_.loops.batch.empty() || IsConstant(schedule_, gemm_.b.name)) return false;
+    int64_t blocks = gemm_.n / plan_.block_n;
+    bool many = !gemm_.dynamic_n && (gemm_.dynamic_m || gemm_.n >= 2 * gemm_.m) &&
+                blocks >= kLeastColumnBlocks;
+    return many || (HasFewRows() && blocks >= kFewColumnBlocks);
   }
+  // Of a dynamic M, that they are likely to be.
+  bool HasFewRows() const { return gemm_.m <= plan_.block_m; }
   void ParallelizeCopy(const std::string& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
   }
@@ -346,12 +367,16 @@ class DotMatmul {
   }
   // Along memory, where that is so.
   void VectorizeCopy(const std::string& copy, const std::string& loop) {
+    MakeVectors(copy, loop);
+    // Few rows are copied before other threads would have begun.
+    if (!gemm_.dynamic_m || !HasFewRows()) ParallelizeCopy(copy);
+  }
+  void MakeVectors(const std::string& copy, const std::string& loop) {
     Try(&schedule_, [&](Schedule* attempt) {
       BlockInfo info = DescribeBlock(FindBlockNamed(*attempt, copy));
       int64_t lanes = target_.vector_bytes / info.accesses[0].buffer->dtype.bytes();
       attempt->Vectorize(LoopOf(copy, SplitLanes(attempt, copy, loop, lanes).inner));
     });
-    ParallelizeCopy(copy);
   }
 
   // Of instructions, and of tiles on their way through memory.
@@ -401,8 +426,9 @@ class DotMatmul {
     return loops;
   }
 
-  // Each step of a tile is behind the one before.
-  void PackRight(const std::string& copy) {
+  // Each step of a tile is behind the one before. `pad` pads what is packed at a time, which is in
+  // L1 then; "" for none.
+  void PackRight(const std::string& copy, const std::string& pad) {
     const GemmOperand& operand = gemm_.b;
     CopyLoops loops = LoopsOfCopy(copy, operand);
     std::string n = Text(machine_.columns), t = Text(plan_.tile_n), k = Text(steps_.k),
@@ -426,22 +452,42 @@ class DotMatmul {
     else
       order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
     schedule_.Reorder(Around(copy, order));
+    int64_t work = WorkOf(schedule_, copy);  // before others are in its loops
+    if (!pad.empty()) {
+      Names made = schedule_.ComputeAt(pad, LoopOf(copy, operand.k_contiguous() ? sum[0] : own[0]));
+      if (!made.empty()) MakeVectors(pad, made.back());
+    }
     std::string columns = "interleave_columns_" + operand.dtype.str() + "_" + w + "x" + n;
     bool has_columns = operand.k_contiguous() && !types_.wide && at_once == machine_.columns &&
                        FindTensorIntrinsic(columns);
     if (has_columns && Try(&schedule_, [&](Schedule* attempt) {
           attempt->Unroll(LoopOf(copy, sum[1]));  // no thread has a part of it
-          if (IsApart(copy)) ParallelizeOuter(attempt, copy, WorkOf(*attempt, copy), target_);
+          if (IsApart(copy)) ParallelizePacking(attempt, copy, work, pad);
           attempt->Tensorize(LoopOf(copy, sum[1]), columns);
         }))
       return;
     schedule_.Unroll(LoopOf(copy, own[operand.k_contiguous() ? 2 : 1]));
-    ParallelizeCopy(copy);
+    if (IsApart(copy)) ParallelizePacking(&schedule_, copy, work, pad);
     // Words as they are.
     if (operand.k_contiguous()) return schedule_.Vectorize(LoopOf(copy, sum[2]));
     std::string wide = types_.wide ? types_.wide->str() + "_" : "";
     schedule_.Tensorize(LoopOf(copy, sum[2]),
                         "interleave_" + operand.dtype.str() + "_" + wide + w + "x" + n);
+  }
+
+  // What is padded at a time is small where its loops are not fused: the outermost of them that has
+  // enough for all threads, or any number.
+  void ParallelizePacking(Schedule* schedule, const std::string& copy, int64_t work,
+                          const std::string& pad) const {
+    if (pad.empty()) return ParallelizeOuter(schedule, copy, work, target_);
+    if (target_.threads == 1 || work < kParallelOperations) return;
+    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
+    for (int64_t least : {kParallelIterations / 8, int64_t{2}})
+      for (const ForNode* loop : nest.around)
+        if (ir::AsConstInt(loop->extent).value_or(least) >= least &&
+            Try(schedule,
+                [&](Schedule* attempt) { attempt->Parallel(LoopOf(copy, loop->var.name())); }))
+          return;
   }
 
   // A becomes K-contiguous.
@@ -485,7 +531,7 @@ class DotMatmul {
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const DotInstructions& machine, const P& plan) {
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  Gemm gemm = RequireDotGemm(*schedule, block.name);
   if (gemm.c->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(
         "sums of floats are made in another order; the attribute reassociate of the function "
@@ -497,17 +543,18 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
   bool transposes = gemm.a.m_contiguous() && !types.wide && !IsConstant(*schedule, gemm.a.name) &&
                     (gemm.dynamic_m || gemm.m >= kLeastTransposedRows);
   if (transposes) CopyRowsOfA(schedule, block.name, gemm.a, rows);
-  if (transposes) gemm = RequireGemm(*schedule, block.name, Sizes::kDynamic);
+  if (transposes) gemm = RequireDotGemm(*schedule, block.name);
   bool whole = !gemm.is_dynamic() && gemm.m % plan.block_m == 0 && gemm.n % plan.block_n == 0 &&
                gemm.k % k == 0;
   Names pads;
   if (!whole) {
     Names before = {gemm.a.name, gemm.b.name};
     gemm = PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
-                   {plan.block_m, plan.block_n, k}, Sizes::kDynamic);
+                   {plan.block_m, plan.block_n, k}, Sizes::kDynamic, BatchAxes::kOuterM);
     for (const std::string& name : {gemm.b.name, gemm.a.name})
       if (!Contains(before, name)) pads.push_back(name);
   }
+  GuessSizes(&gemm, target);
   DotMatmul(schedule, block.name, gemm, plan, types, machine, target).Run(pads);
   if (transposes) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target);
 }

@@ -90,6 +90,18 @@ bool MayBeDynamic(const BlockAxis& axis, Sizes sizes) {
          (axis.role == AxisRole::kM && sizes == Sizes::kDynamicM);
 }
 
+// Whether an axis is one of the batch, which may have all M or N axes but the last one of C.
+bool IsBatch(const BlockInfo& block, size_t axis, BatchAxes batch_axes) {
+  AxisRole role = block.axes[axis].role,
+           several = batch_axes == BatchAxes::kOuterM ? AxisRole::kM : AxisRole::kN;
+  if (role == AxisRole::kBatch) return true;
+  if (batch_axes == BatchAxes::kShared || role != several) return false;
+  const std::vector<size_t>& result = block.accesses[0].axes;
+  auto last = std::find_if(result.rbegin(), result.rend(),
+                           [&](size_t i) { return block.axes[i].role == several; });
+  return last != result.rend() && *last != axis;
+}
+
 // The axes of a block that are those of a GEMM, by number.
 struct GemmAxes {
   std::optional<size_t> m, n, k;
@@ -126,20 +138,15 @@ double Gemm::flops() const {
 }
 
 std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
-                              Columns columns) {
+                              BatchAxes batch_axes) {
   Gemm gemm;
   GemmAxes axes;
-  auto is_batch = [&](size_t i) {
-    bool outer_n = columns == Columns::kLastOfC && block.axes[i].role == AxisRole::kN &&
-                   block.accesses[0].axes.back() != i;
-    return block.axes[i].role == AxisRole::kBatch || outer_n;
-  };
   for (size_t i = 0; i < block.axes.size(); ++i) {
     const BlockAxis& axis = block.axes[i];
     std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
     if (axis.loop.empty() || (!extent && !MayBeDynamic(axis, sizes))) return {};
     int64_t size = extent ? *extent : kUnknownExtent;
-    if (is_batch(i)) {
+    if (IsBatch(block, i, batch_axes)) {
       gemm.loops.batch.push_back(axis.loop);
       gemm.batch *= size;
       gemm.dynamic_batch |= !extent;
@@ -192,8 +199,9 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
   return gemm;
 }
 
-Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes, Columns columns) {
-  if (std::optional<Gemm> gemm = MatchGemm(schedule, block, sizes, columns)) return *gemm;
+Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
+                 BatchAxes batch_axes) {
+  if (std::optional<Gemm> gemm = MatchGemm(schedule, block, sizes, batch_axes)) return *gemm;
   for (const BlockAxis& axis : block.axes)
     if (!ir::AsConstInt(axis.extent) && !MayBeDynamic(axis, sizes))
       Refuse("the extent of axis " + axis.var.name() + " is dynamic");
@@ -201,8 +209,9 @@ Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes, 
          " is not indexed by batch, M, N and K alone, one loop each");
 }
 
-Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes, Columns columns) {
-  return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes, columns);
+Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes,
+                 BatchAxes batch_axes) {
+  return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes, batch_axes);
 }
 
 void GuessSizes(Gemm* gemm, const TargetInfo& target) {
@@ -212,21 +221,20 @@ void GuessSizes(Gemm* gemm, const TargetInfo& target) {
 }
 
 Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
-             Sizes sizes, Columns columns) {
+             Sizes sizes, BatchAxes batch_axes) {
   std::vector<int64_t> factors;
   for (size_t i = 0; i < block.axes.size(); ++i) {
     AxisRole role = block.axes[i].role;
-    bool is_n =
-        role == AxisRole::kN && (columns == Columns::kOne || block.accesses[0].axes.back() == i);
-    factors.push_back(role == AxisRole::kM   ? multiples.m
-                      : is_n                 ? multiples.n
-                      : role == AxisRole::kK ? multiples.k
-                                             : 1);
+    factors.push_back(IsBatch(block, i, batch_axes) ? 1
+                      : role == AxisRole::kM        ? multiples.m
+                      : role == AxisRole::kN        ? multiples.n
+                      : role == AxisRole::kK        ? multiples.k
+                                                    : 1);
   }
   schedule->PadEinsum(block.name, factors);
   Try(schedule,
       [&](Schedule* attempt) { attempt->ComputeInline(block.accesses[0].buffer->name + "_pad"); });
-  return RequireGemm(*schedule, block.name, sizes, columns);
+  return RequireGemm(*schedule, block.name, sizes, batch_axes);
 }
 
 bool IsConstant(const Schedule& schedule, const std::string& buffer) {

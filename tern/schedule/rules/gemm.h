@@ -47,19 +47,20 @@ struct Gemm {
 
 // Which extents a rule needs to be static. Those of the batch never.
 enum class Sizes { kStatic, kDynamicM, kDynamic };
-// Of several N axes: no match, or the last one of C is N, and the others are a batch.
-enum class Columns { kOne, kLastOfC };
+// Which axes are a batch, beside those of all operands: of several N axes, or of several M axes,
+// all but the last one of C.
+enum class BatchAxes { kShared, kOuterN, kOuterM };
 
 // The match. Nothing where an extent is dynamic that may not be, or where an operand is not indexed
 // by batch, M, N and K alone, one loop each.
 std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
-                              Columns columns = Columns::kOne);
+                              BatchAxes batch_axes = BatchAxes::kShared);
 // Refuses there.
 Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
-                 Columns columns = Columns::kOne);
+                 BatchAxes batch_axes = BatchAxes::kShared);
 // The same of a block as it is now.
 Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes,
-                 Columns columns = Columns::kOne);
+                 BatchAxes batch_axes = BatchAxes::kShared);
 
 // Dynamic extents become what the target takes as likely.
 void GuessSizes(Gemm* gemm, const TargetInfo& target);
@@ -70,7 +71,7 @@ struct GemmMultiples {
   int64_t m = 1, n = 1, k = 1;
 };
 Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& multiples,
-             Sizes sizes, Columns columns = Columns::kOne);
+             Sizes sizes, BatchAxes batch_axes = BatchAxes::kShared);
 
 // Whether a tensor or buffer has the same values at every call (tern/tir/analysis/preparation.h):
 // a block outside of all loops that computes with such values alone is prepacked, once.

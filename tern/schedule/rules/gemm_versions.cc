@@ -33,11 +33,13 @@ std::vector<Side> OfDevices() {
 constexpr int64_t kFewColumns = 8192, kLikelyColumns = 2048;
 // Their sums, where those are short: a warp's.
 constexpr int64_t kLikelyWarp = 64;
-// On a host, very few columns are dot products; B is not packed for few rows; one column or row is
-// a GEMV; threads share the rows where there are few columns.
-std::vector<Side> OfHosts() {
-  return {{AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4}, {AxisRole::kM, 1, 1},
-          {AxisRole::kM, 3, 3}, {AxisRole::kM, 8, 8}, {AxisRole::kN, 64, 16}};
+// On a host, very few columns are dot products; B is not packed for few rows, or, of low precision,
+// by the thread that needs it; one column or row is a GEMV; threads share the rows where there are
+// few columns.
+std::vector<Side> OfHosts(bool low_precision) {
+  int64_t few = low_precision ? 16 : 8;
+  return {{AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4},     {AxisRole::kM, 1, 1},
+          {AxisRole::kM, 3, 3}, {AxisRole::kM, few, few}, {AxisRole::kN, 64, 16}};
 }
 // Up to so many results, of so many steps at least, large tiles are too few for a device. M and N
 // are taken as `side`, down to `least_side`, K as `steps`: of few it is not split.
@@ -154,12 +156,16 @@ bool IsTaken(const std::vector<GemmVersion>& versions, const Expr& when) {
   return ir::IsConst(others.Simplify(when), 0);
 }
 
+bool IsLowPrecision(const BlockInfo& block) {
+  return std::any_of(block.accesses.begin(), block.accesses.end(),
+                     [](const BlockAccess& access) { return access.buffer->dtype.bits() < 32; });
+}
+
 // That results of dynamic sizes are sums of few steps of wide elements: narrow ones go through
 // matrix instructions, which need the same tiles.
 Expr StoresMost(const BlockInfo& block) {
   bool dynamic = IsDynamic(block, AxisRole::kM) || IsDynamic(block, AxisRole::kN);
-  auto is_narrow = [](const BlockAccess& access) { return access.buffer->dtype.bits() < 32; };
-  if (!dynamic || std::any_of(block.accesses.begin(), block.accesses.end(), is_narrow)) return {};
+  if (!dynamic || IsLowPrecision(block)) return {};
   return IsFew(block, AxisRole::kK, kFewSteps);
 }
 
@@ -283,7 +289,10 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
   // Two GEMMs are attention's, which has rules for all of it, whatever the number of keys is.
   auto is_gemm = [](const BlockInfo& block) { return block.kind == BlockKind::kMatmul; };
   bool is_alone = std::count_if(blocks.begin(), blocks.end(), is_gemm) == 1;
-  for (auto [role, most, likely] : target.is_device ? OfDevices() : OfHosts()) {
+  bool low_precision = std::any_of(blocks.begin(), blocks.end(), [&](const BlockInfo& block) {
+    return is_gemm(block) && IsLowPrecision(block);
+  });
+  for (auto [role, most, likely] : target.is_device ? OfDevices() : OfHosts(low_precision)) {
     if (!target.is_device && !is_alone && role == AxisRole::kN) most = std::min(most, kFewKeys);
     Expr when =
         AllOf(blocks, known, [&](const BlockInfo& block) { return IsFew(block, role, most); });

@@ -62,7 +62,7 @@ std::string StoreTransposed(Schedule* schedule, const std::string& block, const 
 }
 
 void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic, Columns::kLastOfC);
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic, BatchAxes::kOuterN);
   DataType dtype = DataType::Float(32);
   int64_t lanes = target.vector_bytes / dtype.bytes();
   if (gemm.c->dtype != dtype || gemm.a.dtype != dtype || gemm.b.dtype != dtype)

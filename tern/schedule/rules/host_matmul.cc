@@ -305,7 +305,8 @@ bool IsPlain(const Gemm& gemm) {
 }
 
 // Operands are converted once: A before it is used (ConvertLeft), B while it is packed.
-Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, Columns columns) {
+Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
+                   BatchAxes batch_axes) {
   DataType dtype = gemm.c->dtype;
   for (const GemmOperand& operand : {gemm.a, gemm.b}) {
     if (operand.dtype == dtype) continue;
@@ -314,7 +315,7 @@ Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
                             FreshBlockName(*schedule, block.name + "_" + operand.name));
     schedule->SetDtype(copy, dtype);
   }
-  return RequireGemm(*schedule, block.name, Sizes::kDynamic, columns);
+  return RequireGemm(*schedule, block.name, Sizes::kDynamic, batch_axes);
 }
 
 // Refuses what is not worth a tile of vectors.
@@ -331,8 +332,8 @@ void CheckTakesVectors(const Gemm& gemm, const TargetInfo& target) {
 
 // What the plans need to know, once operands have the type of the accumulators.
 PackedGemmProblem MakeProblem(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                              LayoutOfB b_layout, Columns columns = Columns::kOne) {
-  PackedGemmProblem problem{RequireGemm(*schedule, block, Sizes::kDynamic, columns), b_layout};
+                              LayoutOfB b_layout, BatchAxes batch_axes = BatchAxes::kShared) {
+  PackedGemmProblem problem{RequireGemm(*schedule, block, Sizes::kDynamic, batch_axes), b_layout};
   Gemm& gemm = problem.gemm;
   GuessSizes(&gemm, target);
   CheckTakesVectors(gemm, target);
@@ -342,7 +343,7 @@ PackedGemmProblem MakeProblem(Schedule* schedule, const BlockInfo& block, const 
     if (gemm.m < kPackUses && !gemm.b.k_contiguous())
       Refuse("operands would be converted for M = " + std::to_string(gemm.m) +
              " rows; that pays from " + std::to_string(kPackUses) + " on");
-    gemm = WidenOperands(schedule, block, gemm, columns);
+    gemm = WidenOperands(schedule, block, gemm, batch_axes);
     GuessSizes(&gemm, target);
     if (!IsPlain(gemm)) Refuse("an operand could not be converted to the type of the result");
     problem.b_layout = LayoutOfB::kGathered;
@@ -393,8 +394,8 @@ std::string FindConversion(const Schedule& schedule, const std::string& block, c
 void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
                  const P& plan) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
-  Columns columns = plan.columns();
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic, columns);
+  BatchAxes batch_axes = plan.batch_axes();
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic, batch_axes);
   std::string left = FindConversion(*schedule, block.name, gemm);
   // LLVM vectorizes the static tail of a copy.
   bool masks =
@@ -405,7 +406,7 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
   if (!plan.block_k && !(whole_m && whole_n)) {
     std::string a = gemm.a.name, b = gemm.b.name;
     gemm = PadGemm(schedule, block, {.m = all_of_m ? 1 : plan.tile_m, .n = plan.tile_n},
-                   Sizes::kDynamic, columns);
+                   Sizes::kDynamic, batch_axes);
     // Padding is no copy, unless all of it is copied, or a block of rows.
     if (gemm.a.name != a && plan.pack_a == kPacked) {
       left = gemm.a.name;
@@ -469,8 +470,8 @@ bool HasContiguousChannels(const BlockInfo& block) {
 //
 // Costs and limits are those of packed_matmul. Declines what im2col or packed_matmul decline.
 PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                               Columns columns) {
-  bool batch = columns == Columns::kLastOfC;
+                               BatchAxes batch_axes) {
+  bool batch = batch_axes == BatchAxes::kOuterN;
   bool has_vectors = FindVectorAxis(block) || FindReducedVectorAxis(block);
   ColumnsApart apart = FindColumnsApart(block);
   if (HasContiguousChannels(block)) MakeChannelsInnermost(schedule, block);
@@ -484,7 +485,7 @@ PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const
                                                                    : LayoutOfB::kGathered;
   PutContiguousLast(schedule, made[swapped ? 0 : 1]);
   BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
-  PackedGemmProblem problem = MakeProblem(schedule, gemm, target, layout, columns);
+  PackedGemmProblem problem = MakeProblem(schedule, gemm, target, layout, batch_axes);
   // Depthwise convolutions and other sums of products with few rows, or with so few columns that
   // vectors along other axes are better, where there are any.
   bool narrow = problem.gemm.n < problem.lanes && (problem.gemm.n < kLeastColumns || has_vectors);
@@ -499,23 +500,23 @@ PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const
 std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                              const Wanted<P>& want) {
   std::vector<P> plans;
-  auto add = [&](Schedule* attempt, Columns columns) {
-    PackedGemmProblem problem = MakeImplicit(attempt, block, target, columns);
+  auto add = [&](Schedule* attempt, BatchAxes batch_axes) {
+    PackedGemmProblem problem = MakeImplicit(attempt, block, target, batch_axes);
     for (P plan : PackedGemmPlans(problem, target, want)) {
-      plan.batch = columns == Columns::kLastOfC;
+      plan.batch = batch_axes == BatchAxes::kOuterN;
       plans.push_back(plan);
     }
   };
   Schedule fused = *schedule, apart = *schedule;
-  add(&fused, Columns::kOne);
+  add(&fused, BatchAxes::kShared);
   if (!FindColumnsApart(block).axes.empty())
-    Try(&apart, [&](Schedule* attempt) { add(attempt, Columns::kLastOfC); });
+    Try(&apart, [&](Schedule* attempt) { add(attempt, BatchAxes::kOuterN); });
   return plans;
 }
 
 void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                    const P& plan) {
-  MakeImplicit(schedule, block, target, plan.columns());
+  MakeImplicit(schedule, block, target, plan.batch_axes());
   Names made = ImplicitOperands(block.name);
   const BlockNode* left = FindBlockNamed(*schedule, made[0]);
   int64_t part = InnermostFused(*schedule, made[0], left->iters.size() - 1);

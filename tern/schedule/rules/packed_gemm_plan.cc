@@ -15,6 +15,8 @@ constexpr int64_t kPageBytes = 4096;
 constexpr double kPackCycles = 2;
 // Cycles to pack an element of B, or to store one of the result, where it has no neighbours.
 constexpr double kScatterCycles = 2;
+// From so many cycles on, a plan of one block costs so many times what it would by itself.
+constexpr double kParallelCycles = 20000, kAloneFactor = 1.5;
 // Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
 // to the end of a page.
 constexpr int64_t kPrepackedStreams = 4;
@@ -77,6 +79,11 @@ void SetCost(const PackedGemmProblem& problem, const TargetInfo& target, P* plan
       problem.scattered ? kScatterCycles * static_cast<double>(gemm.n * (gemm.m + gemm.k)) : 0;
   plan->cycles =
       std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing + scattering;
+  // One block is of one thread, while others have nothing to do.
+  bool is_alone = gemm.batch == 1 && !gemm.is_dynamic() && !gemm.dynamic_batch &&
+                  gemm.m <= plan->block_m && (plan->block_n == 0 || gemm.n <= plan->block_n);
+  if (target.threads != 1 && is_alone && plan->cycles >= kParallelCycles)
+    plan->cycles *= kAloneFactor;
   plan->limit = std::max(divide(gemm.flops() / 2, plan->vector * target.fma_per_cycle), memory);
 }
 

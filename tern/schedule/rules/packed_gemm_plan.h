@@ -49,7 +49,7 @@ struct PackedGemmPlan : PlanCost {
     return fields;
   }
   RegisterTile tile() const { return {tile_m, tile_n / vector, vector}; }
-  Columns columns() const { return batch ? Columns::kLastOfC : Columns::kOne; }
+  BatchAxes batch_axes() const { return batch ? BatchAxes::kOuterN : BatchAxes::kShared; }
   void SetTile(const RegisterTile& tile) {
     tile_m = tile.m;
     tile_n = tile.n();

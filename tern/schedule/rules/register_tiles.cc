@@ -10,6 +10,9 @@ namespace {
 constexpr int64_t kLeastM = 48, kLeastN = 48;
 // The same of the factor: where sums are short, storing long rows takes the time.
 constexpr int64_t kLeastBytes = 1 << 13;
+// Where there would be fewer than so many blocks, one may be a tile wide, of so many bytes of B
+// times rows of A.
+constexpr int64_t kFewBlocks = 4, kLeastBlockWork = 1 << 20;
 // As many parts as any number of threads up to 16 have about the same of.
 constexpr int64_t kParts = 32;
 
@@ -72,6 +75,8 @@ GemmBlocks ChooseBlocks(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n, in
   if (m_first) {
     while (m / blocks.m < kParts && halve_m()) continue;
     while (m / blocks.m < kParts / 2 && n / blocks.n < kParts && halve_n()) continue;
+    least_n = std::max(tile_n, kLeastBlockWork / std::max<int64_t>(m * column_bytes, 1));
+    while ((m / blocks.m) * (n / blocks.n) < kFewBlocks && halve_n()) continue;
     if (n / blocks.n >= m / blocks.m) blocks.m = m;
     return blocks;
   }
