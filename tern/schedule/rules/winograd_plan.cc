@@ -24,11 +24,6 @@ constexpr int64_t kFewPoints = 6, kMostResults = 4;
 // Tiles that a thread takes at least, and in how many parts they are shared out.
 constexpr int64_t kThreadTiles = 14, kParts = 32;
 
-// Of a dynamic batch weights that come from afar count so many times: too many of them cost a
-// single image more than too many products cost several (512 channels of 7 x 7, F(4x4) beside
-// F(2x2): 1.5 times as long, and more where others use L3, at one image; 0.9 at eight).
-constexpr double kAnyBatchWeights = 2;
-
 int64_t Product(const std::vector<int64_t>& numbers) {
   int64_t product = 1;
   for (int64_t number : numbers) product *= number;
@@ -95,8 +90,7 @@ void SetCost(const WinogradShape& shape, const TransformCost& transform, const T
   int64_t results = Product(std::vector<int64_t>(shape.rank(), shape.m)) * shape.outputs;
   cycles += kCopyCycles *
             (static_cast<double>(Product(shape.image)) + tiles * static_cast<double>(results));
-  double far_weights = FarCycles(shape.weights_bytes(), target) * static_cast<double>(blocks);
-  cycles += shape.dynamic_batch ? kAnyBatchWeights * far_weights : far_weights;
+  cycles += FarCycles(shape.weights_bytes(), target) * static_cast<double>(blocks);
   // Written and read again, but for what is still there.
   double left =
       static_cast<double>(std::max<int64_t>(block * shape.tile_bytes() - target.l2_bytes / 2, 0));
@@ -234,20 +228,17 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
 }
 
 double DirectConvolutionCycles(const BlockInfo& block, const TargetInfo& target, int64_t lanes) {
-  double products = 1, times = 1;
+  double products = 1;
   int64_t weights = target.vector_bytes / lanes;
   for (const BlockAxis& axis : block.axes) {
     std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
-    if (!extent && axis.role == AxisRole::kBatch) {
-      extent = 1;
-      times = kAnyBatchWeights;
-    }
+    if (!extent && axis.role == AxisRole::kBatch) extent = 1;
     if (!extent) return 0;
     products *= static_cast<double>(*extent);
     if (axis.kind == IterKind::kReduce || axis.role == AxisRole::kN) weights *= *extent;
   }
   return products / static_cast<double>(lanes) / static_cast<double>(target.fma_per_cycle) +
-         times * FarCycles(weights, target);
+         FarCycles(weights, target);
 }
 
 }  // namespace tern::schedule

@@ -13,20 +13,23 @@ namespace {
 
 using namespace tern::tir;
 
-// One image, a border of one, windows of 3 x 3.
-PrimFunc Conv(int64_t channels, int64_t outputs, int64_t size) {
+// A border of one, windows of 3 x 3. `batch`: of how many images, "n" for any number.
+PrimFunc Conv(int64_t channels, int64_t outputs, int64_t size, const std::string& batch = "1") {
   Initialize();
-  std::string c = std::to_string(channels), o = std::to_string(outputs), n = std::to_string(size);
-  std::string text = "func conv(X: float32[" + c + ", " + n + ", " + n + "], W: float32[" + o +
-                     ", " + c + ", 3, 3], Y: float32[" + o + ", " + n + ", " + n +
-                     "]) attrs {reassociate = true} {\n";
-  text += "for o in 0.." + o + ", y in 0.." + n + ", x in 0.." + n + ", c in 0.." + c +
-          ", dy in 0..3, dx in 0..3 {\n";
-  text += "block conv(vo: spatial(" + o + ") = o, vy: spatial(" + n + ") = y, vx: spatial(" + n +
-          ") = x, vc: reduce(" + c + ") = c, vdy: reduce(3) = dy, vdx: reduce(3) = dx) {\n";
-  text += "init { Y[vo, vy, vx] = 0 }\nlet row = vy + vdy - 1\nlet column = vx + vdx - 1\n";
-  text += "Y[vo, vy, vx] = Y[vo, vy, vx] + select(row >= 0 && row < " + n +
-          " && column >= 0 && column < " + n + ", X[vc, row, column], 0) * W[vo, vc, vdy, vdx]\n";
+  std::string c = std::to_string(channels), o = std::to_string(outputs), n = std::to_string(size),
+              image = ", " + n + ", " + n + "]";
+  std::string text = "func conv(X: float32[" + batch + ", " + c + image + ", W: float32[" + o +
+                     ", " + c + ", 3, 3], Y: float32[" + batch + ", " + o + image +
+                     ") attrs {reassociate = true} {\n";
+  text += "for b in 0.." + batch + ", o in 0.." + o + ", y in 0.." + n + ", x in 0.." + n +
+          ", c in 0.." + c + ", dy in 0..3, dx in 0..3 {\n";
+  text += "block conv(vb: spatial(" + batch + ") = b, vo: spatial(" + o + ") = o, vy: spatial(" +
+          n + ") = y, vx: spatial(" + n + ") = x, vc: reduce(" + c +
+          ") = c, vdy: reduce(3) = dy, vdx: reduce(3) = dx) {\n";
+  text += "init { Y[vb, vo, vy, vx] = 0 }\nlet row = vy + vdy - 1\nlet column = vx + vdx - 1\n";
+  text += "Y[vb, vo, vy, vx] = Y[vb, vo, vy, vx] + select(row >= 0 && row < " + n +
+          " && column >= 0 && column < " + n +
+          ", X[vb, vc, row, column], 0) * W[vo, vc, vdy, vdx]\n";
   text += "}\n}\n}\n";
   return AsPrimFunc(ParseModule("test.tir", text)->functions.begin()->second);
 }
@@ -74,6 +77,13 @@ TEST(WinogradPlan, ManyWeightsHaveSmallTiles) {
   EXPECT_EQ(plan.m, 2);
   EXPECT_LT(plan.cycles, DirectOf(function));
   EXPECT_GT(PlanOf(function, false).cycles, DirectOf(function));
+}
+
+// Of any number of images, that for one is too slow for several.
+TEST(WinogradPlan, DynamicBatchesHaveFewProducts) {
+  WinogradPlan plan = PlanOf(Conv(512, 512, 7, "n"), true);
+  EXPECT_EQ(plan.m, 4);
+  EXPECT_EQ(plan.block, 0);
 }
 
 TEST(WinogradPlan, FewChannelsAreNotWorthIt) {
