@@ -62,9 +62,9 @@ void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std
   schedule->Split(loop(rows), factors, names);
   Schedule::Names order;
   if (groups > 0) order.push_back(loop(name("z")));
-  for (const std::string& one : {name("w"), name("r"), lanes}) order.push_back(loop(one));
+  for (const std::string& one : {name("w"), name("r"), lanes, name("h")})
+    order.push_back(loop(one));
   for (const std::string& one : inside) order.push_back(loop(one));
-  order.push_back(loop(name("h")));
   schedule->Reorder(order);
   std::string lane = FuseLoops(schedule, block, {name("r"), lanes});
   if (groups > 0) schedule->Bind(loop(name("z")), "threadIdx.z");

@@ -30,6 +30,13 @@ class StmtSimplifier : public AnalyzedMutator {
     return AnalyzedMutator::MutateNode(node, self);
   }
 
+  // A name for a constant is none: conditions that were decided have such names.
+  Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
+    Expr value = analyzer_.Simplify(node->value);
+    if (!ir::AsConstInt(value)) return AnalyzedMutator::MutateNode(node, self);
+    return Mutate(Substitute(node->body, {{node->var.node(), value}}));
+  }
+
   Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
     Expr condition = Mutate(node->condition);
     if (std::optional<int64_t> known = ir::AsConstInt(condition)) {

@@ -501,6 +501,17 @@ class Partitioner : public AnalyzedMutator {
     return AnalyzedMutator::MutateNode(node, self);
   }
 
+  // Of the threads of a block some may have a role of their own.
+  Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+    if (!arith::IsFixed(node->condition)) return MutateChildren(node, self);
+    arith::Analyzer::Mark mark = analyzer_.Enter();
+    analyzer_.Assume(node->condition);
+    Stmt then_case = Mutate(node->then_case);
+    analyzer_.Leave(mark);
+    Stmt else_case = node->else_case ? Mutate(node->else_case) : Stmt();
+    return IfThenElseNode::Make(Mutate(node->condition), then_case, else_case, node->span);
+  }
+
   // Its vectors are masked: they have no other tail.
   bool HasMaskedTail(const ForNode* loop) {
     if (loop->for_kind != ForKind::kVectorized || !HasTail(loop, attr::kMaskTail)) return false;

@@ -529,7 +529,7 @@ class RoleSplitter {
     producer = IfThenElseNode::Make(is_first_of_group, producer, {}, span_);
     int64_t consumers = groups_ * kWarpGroupThreads, threads = consumers + kWarpGroupThreads,
             share = kRegisters / threads / kRegisterUnit * kRegisterUnit,
-            more = (kRegisters - kProducerRegisters * kWarpGroupThreads) / consumers /
+            more = (share * threads - kProducerRegisters * kWarpGroupThreads) / consumers /
                    kRegisterUnit * kRegisterUnit;
     if (share < kMostRegisters) {
       auto take = [&](int64_t registers) {
