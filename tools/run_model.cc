@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iomanip>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -56,6 +57,21 @@ std::map<std::string, std::string> StatesOf(const SessionFlags& flags) {
   return states;
 }
 
+// One of what is counted by the first extents of inputs alone, as batches are: a model is large
+// already.
+std::map<std::string, int64_t> SmallBatches(const runtime::FunctionInfo& info) {
+  std::map<std::string, int64_t> batches;
+  std::set<std::string> others;
+  for (const runtime::ParamInfo& param : info.params)
+    for (size_t i = 0; i < param.shape.size(); ++i)
+      if (i == 0 && param.shape.size() > 1)
+        batches[param.shape[i]] = 1;
+      else
+        others.insert(param.shape[i]);
+  std::erase_if(batches, [&](const auto& batch) { return others.contains(batch.first); });
+  return batches;
+}
+
 // Null for inputs that have a default, or are states, and are not given.
 std::vector<Tensor> MakeInputs(const runtime::FunctionInfo& info, const runtime::vm::Model& model,
                                const runtime::RunOptions& options,
@@ -72,7 +88,9 @@ std::vector<Tensor> MakeInputs(const runtime::FunctionInfo& info, const runtime:
     needed.params.push_back(info.params[i]);
     places.push_back(i);
   }
-  std::vector<ffi::Any> args = runtime::MakeArguments(needed, options, dims);
+  runtime::RunOptions with_batches = options;
+  with_batches.default_dims = SmallBatches(needed);
+  std::vector<ffi::Any> args = runtime::MakeArguments(needed, with_batches, dims);
   for (size_t i = 0; i < args.size(); ++i) inputs[places[i]] = args[i].As<Tensor>();
   return inputs;
 }

@@ -120,7 +120,8 @@ class ArgumentMaker {
   int64_t DefaultOf(const std::string& name) const {
     for (const ParamInfo& param : function_.params)
       if (param.name == name && param.dtype.is_bool()) return 1;
-    return options_.default_dim;
+    auto own = options_.default_dims.find(name);
+    return own == options_.default_dims.end() ? options_.default_dim : own->second;
   }
 
   void Bind(const std::string& name, int64_t value, const std::string& source) {

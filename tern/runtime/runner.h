@@ -20,9 +20,10 @@ struct RunOptions {
   std::map<std::string, std::string> inputs;
   // Parameter -> elements that the caller has, on the host; those have no input.
   std::map<std::string, Tensor> tensors;
-  std::map<std::string, int64_t> dims;  // values of symbolic extents and integer parameters
-  int64_t default_dim = 128;            // for those not given and not implied by an input
-  int64_t offset = 0;                   // elements of memory before the first one of each tensor
+  std::map<std::string, int64_t> dims;          // values of symbolic extents and integer parameters
+  int64_t default_dim = 128;                    // for those not given and not implied by an input
+  std::map<std::string, int64_t> default_dims;  // the same for some of them
+  int64_t offset = 0;  // elements of memory before the first one of each tensor
   uint64_t seed = 0;
   int repeat = 1;
 };

@@ -56,6 +56,9 @@ TEST_F(RunnerTest, DimensionsComeFromOptionsThenFilesThenTheDefault) {
   options_.inputs.clear();
   Make();
   EXPECT_EQ(dims_["n"], 9);
+  options_.default_dims = {{"n", 1}, {"steps", 1}};
+  Make();
+  EXPECT_EQ(dims_, (std::map<std::string, int64_t>{{"n", 1}, {"k", 9}, {"steps", 3}}));
 }
 
 TEST_F(RunnerTest, FillsAsAsked) {

@@ -160,8 +160,9 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("-t,--target", options->target, kTargetHelp);
   command->add_option("--host", options->host, kHostHelp);
   command->add_option("--entry", options->entry, "function to run (default: all)");
-  command->add_option("--dim", options->dims,
-                      "NAME=N: a symbolic extent or integer parameter (default: 128)");
+  command->add_option(
+      "--dim", options->dims,
+      "NAME=N: a symbolic extent or integer parameter (default: 128; batches of models: 1)");
   command->add_option(
       "--input", options->inputs,
       "NAME=file.npy|random|ones|zeros, of a tensor (default: random; of one that the function "
