@@ -7,6 +7,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/ir/structural.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
@@ -296,10 +297,12 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
                                     &asked, &results);
     if (!one && StructuralEqual(other, scheduled)) continue;
     if (!made.empty() && made.back().one.get() == one &&
-        StructuralEqual(other, made.back().function))
-      made.back().when = made.back().when || version.when;
-    else
+        StructuralEqual(other, made.back().function)) {
+      if (!ir::StructuralEqual(made.back().when, version.when))
+        made.back().when = made.back().when || version.when;
+    } else {
       made.push_back({version.when, other, std::move(results), version.one});
+    }
   }
   for (Made& one : made)
     if (one.one)

@@ -203,6 +203,15 @@ double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const Tile
   return std::sqrt(likely * cycles_of(std::min(least_m, gemm.m), std::min(least_n, gemm.n)));
 }
 
+double LeastDeviceCycles(const Gemm& gemm, double fmas_per_cycle, const TargetInfo& target) {
+  auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
+       k = static_cast<double>(gemm.k), batch = static_cast<double>(gemm.batch);
+  double bytes = m * k * static_cast<double>(gemm.a.bytes()) +
+                 k * n * static_cast<double>(gemm.b.bytes()) + m * n * gemm.c->dtype.bytes();
+  return batch * std::max(m * n * k / (fmas_per_cycle * static_cast<double>(target.busy_blocks)),
+                          bytes / kMemoryBytesPerCycle);
+}
+
 std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order, int64_t rows) {
   Names loops = Around(block_, gemm_.loops.batch);
   for (const char* loop : {"ib", "jb", "lo"}) loops.push_back(At(loop));

@@ -74,6 +74,9 @@ struct TileCycles {
 double DeviceGemmCycles(const Gemm& gemm, const DeviceGemmPlan& plan, const TileCycles& tile,
                         const TargetInfo& target);
 
+// What multiplying at so many FMAs of a multiprocessor in a cycle takes at least, or memory.
+double LeastDeviceCycles(const Gemm& gemm, double fmas_per_cycle, const TargetInfo& target);
+
 // An axis of the threads of a block: {"threadIdx.x", 32}.
 struct ThreadAxis {
   std::string name;

@@ -68,6 +68,7 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
   bool is_vector = plan->thread_n == 1 || IsMultiple(gemm.c->shape.back(), kGroup);
   auto stored = static_cast<double>(is_vector ? gemm.c->dtype.bytes() : kSectorBytes);
   plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes, false, stored}, target);
+  plan->limit = LeastDeviceCycles(gemm, kFmaPerCycle, target);
 }
 
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,

@@ -14,6 +14,9 @@ using namespace tern::tir;
 
 namespace {
 
+// Steps of a thread.
+constexpr int64_t kMostUnrolled = 8;
+
 // Spreads the innermost loop of a block over threads, in vector accesses of so many lanes.
 void SpreadRow(Schedule* schedule, const std::string& name, const std::string& loop,
                int64_t threads, int64_t lanes) {
@@ -26,7 +29,15 @@ void SpreadRow(Schedule* schedule, const std::string& name, const std::string& l
       rest = split.outer;
     }
   }
-  Lanes split = SplitLanes(schedule, name, rest, threads);
+  // Few steps that are no multiple of the threads are unrolled, the last one under a condition:
+  // their loads are under way at once.
+  int64_t steps = 0;
+  for (const ForNode* own : NestOf(schedule->tree(), FindBlockNamed(*schedule, name)).loops)
+    if (own->var.name() == rest) steps = ir::AsConstInt(own->extent).value_or(0);
+  bool unrolls = steps > threads && steps % threads != 0 && steps <= kMostUnrolled * threads;
+  Lanes split = SplitLanes(schedule, name, rest, threads,
+                           unrolls ? TailStrategy::kGuard : TailStrategy::kLoop);
+  if (unrolls) schedule->Unroll(LoopOf(name, split.outer));
   schedule->Bind(LoopOf(name, split.inner), kThreadX);
 }
 

@@ -93,6 +93,7 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstruction
                     (1 + 1 / static_cast<double>(plan->tile_k));
   auto bytes = static_cast<double>((plan->tile_m + plan->tile_n) * plan->tile_k * gemm.a.bytes());
   plan->cycles = DeviceGemmCycles(gemm, *plan, {multiply, bytes, waits}, target);
+  plan->limit = LeastDeviceCycles(gemm, kFmaPerCycle, target);
 }
 
 // With asynchronous copies a long tile_k in three stages, or a short one in four, more of small
