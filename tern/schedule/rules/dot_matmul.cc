@@ -228,9 +228,6 @@ class DotMatmul {
     const std::string& reader = gemm_.epilogue;
     std::string sums = MakeLocal(reader);
     SplitLoops();
-    // Blocks of dynamic M and N run in parallel together: how many there are is likely as many as
-    // of M and N, but each has the work of its tiles.
-    if (gemm_.is_dynamic()) work = WorkOf(schedule_, block_);
     Place(right, gemm_.b);
     if (!left.empty()) Place(left, gemm_.a);
     // What is not constant is padded while it is packed.
