@@ -526,6 +526,22 @@ class DotMatmul {
   const TargetInfo& target_;
 };
 
+// The blocks that transpose A: into the padded copy, where there is one, by a block for what A has
+// and others for the zeros.
+Names TransposePadded(Schedule* schedule, const std::string& rows, const std::string& padded) {
+  Names parts = {padded};
+  bool done = padded != rows && Try(schedule, [&](Schedule* attempt) {
+                attempt->ComputeInline(rows);
+                for (bool more = true; more;)
+                  more = Try(attempt, [&](Schedule* cut) {
+                    parts.push_back(
+                        cut->SplitCases(padded, FreshBlockName(*cut, padded + Text(parts.size()))));
+                  });
+                if (parts.size() == 1) Refuse("block " + padded + " has no borders");
+              });
+  return done ? parts : Names{rows};
+}
+
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const DotInstructions& machine, const P& plan) {
   Gemm gemm = RequireDotGemm(*schedule, block.name);
@@ -552,8 +568,11 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
       if (!Contains(before, name)) pads.push_back(name);
   }
   GuessSizes(&gemm, target);
+  Names copies = transposes ? TransposePadded(schedule, rows, gemm.a.name) : Names();
+  if (transposes && !Contains(copies, rows)) std::erase(pads, gemm.a.name);
   DotMatmul(schedule, block.name, gemm, plan, types, machine, target).Run(pads);
-  if (transposes) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target);
+  for (const std::string& copy : copies)
+    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
 }
 
 Names& Registered() {
