@@ -56,14 +56,9 @@ class BodyScan : public StmtVisitor {
     for (const Access& access : accesses)
       if (access.buffer != first.buffer) return false;
     if (ApartInOneDimension(accesses)) return true;
-    // (i * 64 + ii) // 64 is i.
-    std::vector<Access> simple = accesses;
-    for (Access& access : simple)
-      for (Expr& index : access.indices) index = ranges_.Simplify(index);
-    if (ApartInOneDimension(simple)) return true;
     std::vector<size_t> dims;
     for (size_t d = 0; d < first.indices.size(); ++d)
-      if (ir::UsesVar(simple[0].indices[d], loop_->var.node())) dims.push_back(d);
+      if (ir::UsesVar(ranges_.Simplify(first.indices[d]), loop_->var.node())) dims.push_back(d);
     if (dims.size() < 2) return false;
     do {
       std::vector<Access> joined;
