@@ -228,9 +228,6 @@ class DotMatmul {
     const std::string& reader = gemm_.epilogue;
     std::string sums = MakeLocal(reader);
     SplitLoops();
-    // Blocks of dynamic M and N run in parallel together: how many there are is likely as many as
-    // of M and N, but each has the work of its tiles.
-    if (gemm_.is_dynamic()) work = WorkOf(schedule_, block_);
     Place(right, gemm_.b);
     if (!left.empty()) Place(left, gemm_.a);
     // What is not constant is padded while it is packed.
@@ -452,8 +449,8 @@ class DotMatmul {
     else
       order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
     schedule_.Reorder(Around(copy, order));
-    int64_t work = WorkOf(schedule_, copy);  // before others are in its loops
     if (!pad.empty()) {
+      ParallelizePadding(copy);
       Names made = schedule_.ComputeAt(pad, LoopOf(copy, operand.k_contiguous() ? sum[0] : own[0]));
       if (!made.empty()) MakeVectors(pad, made.back());
     }
@@ -462,12 +459,13 @@ class DotMatmul {
                        FindTensorIntrinsic(columns);
     if (has_columns && Try(&schedule_, [&](Schedule* attempt) {
           attempt->Unroll(LoopOf(copy, sum[1]));  // no thread has a part of it
-          if (IsApart(copy)) ParallelizePacking(attempt, copy, work, pad);
+          if (IsApart(copy) && pad.empty())
+            ParallelizeOuter(attempt, copy, WorkOf(*attempt, copy), target_);
           attempt->Tensorize(LoopOf(copy, sum[1]), columns);
         }))
       return;
     schedule_.Unroll(LoopOf(copy, own[operand.k_contiguous() ? 2 : 1]));
-    if (IsApart(copy)) ParallelizePacking(&schedule_, copy, work, pad);
+    if (pad.empty()) ParallelizeCopy(copy);
     // Words as they are.
     if (operand.k_contiguous()) return schedule_.Vectorize(LoopOf(copy, sum[2]));
     std::string wide = types_.wide ? types_.wide->str() + "_" : "";
@@ -475,18 +473,18 @@ class DotMatmul {
                         "interleave_" + operand.dtype.str() + "_" + wide + w + "x" + n);
   }
 
-  // What is padded at a time is small where its loops are not fused: the outermost of them that has
-  // enough for all threads, or any number.
-  void ParallelizePacking(Schedule* schedule, const std::string& copy, int64_t work,
-                          const std::string& pad) const {
-    if (pad.empty()) return ParallelizeOuter(schedule, copy, work, target_);
-    if (target_.threads == 1 || work < kParallelOperations) return;
-    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
+  // Of packing with padding inside: one loop, the outermost that has enough iterations for all
+  // threads, or any number. In fused loops it would not be known how little is padded at a time.
+  void ParallelizePadding(const std::string& copy) {
+    if (!IsApart(copy) || target_.threads == 1 || WorkOf(schedule_, copy) < kParallelOperations)
+      return;
+    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, copy));
     for (int64_t least : {kParallelIterations / 8, int64_t{2}})
-      for (const ForNode* loop : nest.around)
-        if (ir::AsConstInt(loop->extent).value_or(least) >= least &&
-            Try(schedule,
-                [&](Schedule* attempt) { attempt->Parallel(LoopOf(copy, loop->var.name())); }))
+      for (size_t i = 0; i + 4 < nest.loops.size(); ++i)  // outside of what is packed at a time
+        if (ir::AsConstInt(nest.loops[i]->extent).value_or(least) >= least &&
+            Try(&schedule_, [&](Schedule* attempt) {
+              attempt->Parallel(LoopOf(copy, nest.loops[i]->var.name()));
+            }))
           return;
   }
 
@@ -529,6 +527,22 @@ class DotMatmul {
   const TargetInfo& target_;
 };
 
+// The blocks that transpose A: into the padded copy, where there is one, by a block for what A has
+// and others for the zeros.
+Names TransposePadded(Schedule* schedule, const std::string& rows, const std::string& padded) {
+  Names parts = {padded};
+  bool done = padded != rows && Try(schedule, [&](Schedule* attempt) {
+                attempt->ComputeInline(rows);
+                for (bool more = true; more;)
+                  more = Try(attempt, [&](Schedule* cut) {
+                    parts.push_back(
+                        cut->SplitCases(padded, FreshBlockName(*cut, padded + Text(parts.size()))));
+                  });
+                if (parts.size() == 1) Refuse("block " + padded + " has no borders");
+              });
+  return done ? parts : Names{rows};
+}
+
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const DotInstructions& machine, const P& plan) {
   Gemm gemm = RequireDotGemm(*schedule, block.name);
@@ -555,8 +569,11 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
       if (!Contains(before, name)) pads.push_back(name);
   }
   GuessSizes(&gemm, target);
+  Names copies = transposes ? TransposePadded(schedule, rows, gemm.a.name) : Names();
+  if (transposes && !Contains(copies, rows)) std::erase(pads, gemm.a.name);
   DotMatmul(schedule, block.name, gemm, plan, types, machine, target).Run(pads);
-  if (transposes) ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target);
+  for (const std::string& copy : copies)
+    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
 }
 
 Names& Registered() {

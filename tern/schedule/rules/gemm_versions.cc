@@ -37,9 +37,12 @@ constexpr int64_t kLikelyWarp = 64;
 // by the thread that needs it; one column or row is a GEMV; threads share the rows where there are
 // few columns.
 std::vector<Side> OfHosts(bool low_precision) {
-  int64_t few = low_precision ? 16 : 8;
-  return {{AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4},     {AxisRole::kM, 1, 1},
-          {AxisRole::kM, 3, 3}, {AxisRole::kM, few, few}, {AxisRole::kN, 64, 16}};
+  std::vector<Side> sides = {
+      {AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4}, {AxisRole::kM, 1, 1}, {AxisRole::kM, 3, 3}};
+  for (int64_t few : low_precision ? std::vector<int64_t>{16, 32} : std::vector<int64_t>{8})
+    sides.push_back({AxisRole::kM, few, few});
+  sides.push_back({AxisRole::kN, 64, 16});
+  return sides;
 }
 // Up to so many results, of so many steps at least, large tiles are too few for a device. M and N
 // are taken as `side`, down to `least_side`, K as `steps`: of few it is not split.

@@ -79,9 +79,10 @@ void SetCost(const PackedGemmProblem& problem, const TargetInfo& target, P* plan
       problem.scattered ? kScatterCycles * static_cast<double>(gemm.n * (gemm.m + gemm.k)) : 0;
   plan->cycles =
       std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing + scattering;
-  // One block is of one thread, while others have nothing to do.
-  bool is_alone = gemm.batch == 1 && !gemm.is_dynamic() && !gemm.dynamic_batch &&
-                  gemm.m <= plan->block_m && (plan->block_n == 0 || gemm.n <= plan->block_n);
+  // One block that packs B is of one thread, while others have nothing to do.
+  bool is_alone = plan->pack_b == kPacked && gemm.batch == 1 && !gemm.is_dynamic() &&
+                  !gemm.dynamic_batch && gemm.m <= plan->block_m &&
+                  (plan->block_n == 0 || gemm.n <= plan->block_n);
   if (target.threads != 1 && is_alone && plan->cycles >= kParallelCycles)
     plan->cycles *= kAloneFactor;
   plan->limit = std::max(divide(gemm.flops() / 2, plan->vector * target.fma_per_cycle), memory);

@@ -55,20 +55,15 @@ class BodyScan : public StmtVisitor {
     const Access& first = accesses[0];
     for (const Access& access : accesses)
       if (access.buffer != first.buffer) return false;
-    if (ApartInOneDimension(accesses, loop_->var.node())) return true;
-    // (i * 64 + ii) // 64 is i.
-    std::vector<Access> simple = accesses;
-    for (Access& access : simple)
-      for (Expr& index : access.indices) index = ranges_.Simplify(index);
-    if (ApartInOneDimension(simple, loop_->var.node()) || ApartByDigits(simple)) return true;
+    if (ApartInOneDimension(accesses)) return true;
     std::vector<size_t> dims;
     for (size_t d = 0; d < first.indices.size(); ++d)
-      if (ir::UsesVar(simple[0].indices[d], loop_->var.node())) dims.push_back(d);
+      if (ir::UsesVar(ranges_.Simplify(first.indices[d]), loop_->var.node())) dims.push_back(d);
     if (dims.size() < 2) return false;
     do {
       std::vector<Access> joined;
       for (const Access& access : accesses) joined.push_back(Join(access, dims));
-      if (ApartInOneDimension(joined, loop_->var.node())) return true;
+      if (ApartInOneDimension(joined)) return true;
     } while (dims.size() <= kMostPermuted && std::next_permutation(dims.begin(), dims.end()));
     return false;
   }
@@ -81,62 +76,17 @@ class BodyScan : public StmtVisitor {
     return {access.buffer, {ranges_.Simplify(number)}};
   }
 
-  // The digits of two fused loops, i // n and i % n: one of them differs between two iterations,
-  // and each keeps a dimension apart, as in C[i // n * 32 + ii, i % n * 16 + jj].
-  bool ApartByDigits(const std::vector<Access>& accesses) const {
-    Expr divisor;
-    for (const Expr& index : accesses[0].indices)
-      ir::ForEachExpr(index, [&](const Expr& part) {
-        const auto* quotient = part.As<ir::FloorDivNode>();
-        if (quotient && quotient->a.get() == loop_->var.get()) divisor = quotient->b;
-      });
-    if (!divisor.get() || ir::UsesVar(divisor, loop_->var.node()) || Varies(divisor)) return false;
-    struct SplitDigits : ir::ExprMutator {
-      Expr Mutate(const Expr& expr) override {
-        const auto* over = expr.As<ir::FloorDivNode>();
-        const auto* rest = expr.As<ir::FloorModNode>();
-        auto is_digit = [&](const auto* node) {
-          return node && node->a.get() == loop.get() && ir::StructuralEqual(node->b, divisor);
-        };
-        if (is_digit(over)) return high;
-        return is_digit(rest) ? Expr(low) : ir::ExprMutator::Mutate(expr);
-      }
-      Var loop, high, low;
-      Expr divisor;
-    } split;
-    DataType dtype = loop_->var.dtype();
-    split.loop = loop_->var;
-    split.high = Var("high", dtype);
-    split.low = Var("low", dtype);
-    split.divisor = divisor;
-    std::vector<Access> digits = accesses;
-    for (Access& access : digits)
-      for (Expr& index : access.indices) index = split.Mutate(index);
-    return ApartInOneDimension(digits, split.high.node(), {loop_->var, split.low}) &&
-           ApartInOneDimension(digits, split.low.node(), {loop_->var, split.high});
-  }
-
-  // In one dimension all accesses have one index, which differs with the variable, and not with
-  // others that differ between iterations. Then what two iterations touch differs in that
-  // dimension.
-  bool ApartInOneDimension(const std::vector<Access>& accesses, const VarNode* var,
-                           const std::vector<Var>& others = {}) const {
+  // In one dimension all accesses have one index, which differs from iteration to iteration. Then
+  // what two iterations touch differs in that dimension.
+  bool ApartInOneDimension(const std::vector<Access>& accesses) const {
     const Access& first = accesses[0];
-    auto uses_others = [&](const Access& access, size_t d) {
-      return std::any_of(others.begin(), others.end(), [&](const Var& other) {
-        return ir::UsesVar(access.indices[d], other.node());
-      });
-    };
     for (size_t d = 0; d < first.indices.size(); ++d) {
-      auto expected = arith::AsLinear(first.indices[d], var);
+      auto expected = arith::AsLinear(first.indices[d], loop_->var.node());
       if (!expected || expected->coefficient == 0) continue;
-      if (std::any_of(accesses.begin(), accesses.end(),
-                      [&](const Access& access) { return uses_others(access, d); }))
-        continue;
-      if (InStripes(accesses, d, var)) return true;
+      if (InStripes(accesses, d)) return true;
       if (Varies(expected->rest)) continue;
       bool same = std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
-        auto index = arith::AsLinear(access.indices[d], var);
+        auto index = arith::AsLinear(access.indices[d], loop_->var.node());
         return index && index->coefficient == expected->coefficient &&
                ir::StructuralEqual(index->rest, expected->rest);
       });
@@ -145,15 +95,15 @@ class BodyScan : public StmtVisitor {
     return false;
   }
 
-  // Whether the index of that dimension is the variable times a constant plus something less than
-  // that: iterations touch one stripe each.
-  bool InStripes(const std::vector<Access>& accesses, size_t d, const VarNode* var) const {
-    auto first = arith::AsLinear(accesses[0].indices[d], var);
+  // Whether the index of that dimension is the loop's variable times a constant plus something less
+  // than that: iterations touch one stripe each.
+  bool InStripes(const std::vector<Access>& accesses, size_t d) const {
+    auto first = arith::AsLinear(accesses[0].indices[d], loop_->var.node());
     Expr base = ir::Substitute(first->rest, starts_);
     if (!base.dtype().is_scalar() || Varies(base)) return false;
     arith::ConstBounds all{arith::ConstBounds::kPosInf, arith::ConstBounds::kNegInf};
     for (const Access& access : accesses) {
-      auto index = arith::AsLinear(access.indices[d], var);
+      auto index = arith::AsLinear(access.indices[d], loop_->var.node());
       if (!index || index->coefficient != first->coefficient || index->rest.dtype() != base.dtype())
         return false;
       arith::ConstBounds bounds = ranges_.Bounds(ranges_.Simplify(index->rest - base));
