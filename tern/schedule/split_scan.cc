@@ -4,7 +4,7 @@
 //
 //   for j { Y[j] = X[j] + select(j > 0, Y[j - 1], 0) }
 //   ->
-//   for p, r { totals[p] += X[p * F + r] }
+//   for p, r { totals[p] += X[p * F + r] }          # of whole parts, so that no step is outside
 //   for p    { carries[p] = select(p > 0, totals[p - 1], 0) + select(p > 0, carries[p - 1], 0) }
 //   for p, r { Y[p * F + r] = X[p * F + r] + select(r > 0, Y[p * F + r - 1], carries[p]) }
 //
@@ -51,6 +51,10 @@ class ScanSplitter {
     value_ = ir::Substitute(update.value, here);
     for (const Expr& index : update.indices) indices_.push_back(ir::Substitute(index, here));
     SplitPredicate(scan, here);
+    // Nobody asks for the total of the last part.
+    has_whole_parts_ = !inside_.get();
+    whole_parts_ =
+        has_whole_parts_ ? arith::Analyzer().Simplify(ir::FloorDiv(scan.extent, size)) : parts_;
     std::optional<int64_t> extent = ir::AsConstInt(scan.extent);
     if (!extent || *extent % factor != 0) inside_ = And(at < scan.extent, inside_);
     nothing_ = IdentityOf(update.op, update.result->dtype);
@@ -62,11 +66,11 @@ class ScanSplitter {
 
   // A buffer over the axes of the loops, and parts; also over the steps of a part.
   Buffer Make(const std::string& name, StorageScope scope, bool with_steps) const {
-    std::vector<Expr> shape;
-    for (const BlockIter* iter : axes_) shape.push_back(iter->extent);
-    shape.push_back(parts_);
-    if (with_steps) shape.push_back(Steps());
-    return BufferNode::Make(name, update_.result->dtype, shape, {}, scope);
+    return Make(name, scope, parts_, with_steps);
+  }
+  // The same of whole parts alone.
+  Buffer MakeOfWholeParts(const std::string& name, StorageScope scope) const {
+    return Make(name, scope, whole_parts_, false);
   }
 
   // ---- The blocks, each in its loops
@@ -76,8 +80,11 @@ class ScanSplitter {
     Stmt body = BufferStoreNode::Make(totals, At(part_),
                                       CombineValues(update_.op, Load(totals, At(part_)), value));
     Stmt init = BufferStoreNode::Make(totals, At(part_), nothing_);
-    return Block(name, IterKind::kSpatial, IterKind::kReduce, Steps(), init, body);
+    return Block(name, IterKind::kSpatial, IterKind::kReduce, Steps(), init, body, {},
+                 totals->shape.back());
   }
+  // The value of a step of a whole part.
+  Expr ValueOfWhole() const { return has_whole_parts_ ? value_ : ValueInside(); }
   // The value of a step, where there is one.
   Expr ValueInside() const {
     return inside_ ? ir::SelectNode::Make(inside_, value_, nothing_) : value_;
@@ -147,6 +154,14 @@ class ScanSplitter {
   Expr part() const { return part_; }
 
  private:
+  Buffer Make(const std::string& name, StorageScope scope, const Expr& parts,
+              bool with_steps) const {
+    std::vector<Expr> shape;
+    for (const BlockIter* iter : axes_) shape.push_back(iter->extent);
+    shape.push_back(parts);
+    if (with_steps) shape.push_back(Steps());
+    return BufferNode::Make(name, update_.result->dtype, shape, {}, scope);
+  }
   Expr Steps() const { return ir::MakeConst(step_.dtype(), factor_); }
   Expr Carried(const Expr& before, const Expr& carry) const {
     return ir::SelectNode::Make(ir::GTNode::Make(step_, ir::MakeConst(step_.dtype(), 0)), before,
@@ -196,22 +211,23 @@ class ScanSplitter {
   }
 
   Stmt Block(const std::string& name, IterKind part, std::optional<IterKind> step,
-             const Expr& steps, const Stmt& init, const Stmt& body,
-             const Expr& predicate = {}) const {
+             const Expr& steps, const Stmt& init, const Stmt& body, const Expr& predicate = {},
+             const Expr& count = {}) const {
+    Expr parts = count ? count : parts_;
     auto block = CopyBlock(block_);
     block->name = name;
     block->init = init;
     block->body = body;
     block->predicate = And(elsewhere_, predicate);
     block->iters.erase(block->iters.begin() + static_cast<std::ptrdiff_t>(update_.axis));
-    block->iters.push_back({parts_, part_loop_, part_, part});
+    block->iters.push_back({parts, part_loop_, part_, part});
     Stmt stmt = Stmt(block);
     if (step) {
       block->iters.push_back({steps, step_loop_, step_, *step});
       stmt = ForNode::Make(step_loop_, ir::MakeConst(step_loop_.dtype(), 0), steps,
                            ForKind::kSerial, stmt, "", scan_loop_->span);
     }
-    stmt = ForNode::Make(part_loop_, ir::MakeConst(part_loop_.dtype(), 0), parts_, ForKind::kSerial,
+    stmt = ForNode::Make(part_loop_, ir::MakeConst(part_loop_.dtype(), 0), parts, ForKind::kSerial,
                          stmt, "", scan_loop_->span);
     return CopyWithFreshDefs(WrapLoops(loops_, stmt));
   }
@@ -223,7 +239,8 @@ class ScanSplitter {
   std::vector<const ForNode*> loops_;   // but for that of the scan
   std::vector<const BlockIter*> axes_;  // theirs
   const ForNode* scan_loop_ = nullptr;
-  Expr parts_;  // how many
+  Expr parts_, whole_parts_;  // how many
+  bool has_whole_parts_ = false;
   Var part_loop_, step_loop_, part_, step_;
   Expr value_, nothing_, start_;
   std::vector<Expr> indices_;  // of the result
@@ -273,7 +290,8 @@ Schedule::Names Schedule::DoSplitScan(const std::string& block_name, const std::
   ScanSplitter split(nest, loop, *update, factor);
   StorageScope memory = scope.value_or(StorageScope::kGlobal);
   size_t first = scope ? 1 : 0;
-  Buffer totals = split.Make(names[first], memory, false),
+  Buffer totals = scope ? split.Make(names[first], memory, false)
+                        : split.MakeOfWholeParts(names[first], memory),
          carries = split.Make(names[first + 1], memory, false);
   std::vector<Stmt> row;
   std::vector<Buffer> buffers = {totals, carries};
@@ -285,7 +303,7 @@ Schedule::Names Schedule::DoSplitScan(const std::string& block_name, const std::
            split.CarriesByReduction(names[2], carries, totals),
            split.Parts(names[3], values, carries), split.Copy(values)};
   } else {
-    row = {split.Totals(names[0], totals, split.ValueInside()),
+    row = {split.Totals(names[0], totals, split.ValueOfWhole()),
            split.CarriesByScan(names[1], carries, totals), split.Results(carries)};
   }
   SetBody(ReplaceByRow(tree(), loop, std::move(row), buffers));
