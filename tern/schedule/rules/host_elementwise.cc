@@ -11,6 +11,9 @@
 //
 //   for other loops, i_o, parallel { for j { for i_i in lanes vectorized { block } } }
 //
+// Of dynamic extents a vector is a local buffer, the last one masked, from which elements are
+// stored.
+//
 // Cost, a: cycles of a register, the most of arithmetic, loads and stores:
 //
 //   along j  rows * (registers * a + 1) * vectors of a row; each of a static tail's parts a
@@ -64,6 +67,7 @@ struct Elements {
   int64_t register_lanes = 0;
   double register_cycles = 0;
   bool one_axis = false;  // a dynamic one, and there are threads
+  bool dynamic = false;   // one of the two
 };
 
 // How an access runs along an axis: nothing where that is irregular.
@@ -94,10 +98,16 @@ void FindOuterAxis(const BlockInfo& block, const LoopsByKind& loops, Elements* e
     for (const BlockAccess& access : block.accesses) {
       std::optional<Run> run = RunAlong(access, axis.var.node());
       if (!run || (access.store && *run == Run::kSame)) return;
+      // The distance of what is loaded is known.
+      if (!access.store && *run == Run::kApart &&
+          !ir::AsConstInt(block.axes[elements->axis].extent))
+        return;
       apart += *run == Run::kApart;
     }
     elements->outer = a;
     elements->apart = apart;
+    elements->dynamic =
+        !ir::AsConstInt(axis.extent) || !ir::AsConstInt(block.axes[elements->axis].extent);
   }
 }
 
@@ -169,22 +179,20 @@ std::vector<P> ElementwisePlans(Schedule* schedule, const BlockInfo& block,
     SetCost(elements, target, &plan);
     plans.push_back(plan);
   };
-  auto mask_of = [&](size_t axis) {
-    TailStrategy tail = VectorTail(block.axes[axis].extent);
-    return std::clamp<int64_t>(want.Or(&P::mask, tail == TailStrategy::kMask), 0, 1);
-  };
+  bool masks = VectorTail(block.axes[elements.axis].extent) == TailStrategy::kMask;
+  int64_t mask = std::clamp<int64_t>(want.Or(&P::mask, masks), 0, 1);
   for (int64_t lanes = LanesFor(block, elements.axis, target, 2); lanes >= kMinLanes; lanes /= 2) {
     // As many as make an operation worth a thread.
     int64_t part =
         lanes *
         std::max<int64_t>(kParallelOperations / std::max<int64_t>(block.operations, 1) / lanes, 1);
-    if (elements.one_axis) add(lanes, 0, mask_of(elements.axis), want.Or(&P::part, part));
-    add(lanes, 0, mask_of(elements.axis), 0);
+    if (elements.one_axis) add(lanes, 0, mask, want.Or(&P::part, part));
+    add(lanes, 0, mask, 0);
   }
   if (elements.outer)
     for (int64_t lanes = LanesFor(block, *elements.outer, target, 1); lanes >= kMinLanes;
          lanes /= 2)
-      add(lanes, 1, mask_of(*elements.outer), 0);
+      add(lanes, 1, elements.dynamic ? 1 : 0, 0);
   return plans;
 }
 
@@ -206,6 +214,10 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
     return schedule->Parallel(LoopOf(block.name, parts[0]));
   }
   const std::string& loop = plan.outer ? block.axes[*elements.outer].loop : row;
+  // Elements that are apart are not masked: a vector of them is stored one by one.
+  std::string copy;
+  if (plan.outer && plan.mask)
+    copy = schedule->CacheWrite(block.name, block.accesses[0].buffer->name, StorageScope::kLocal);
   Lanes split = SplitLanes(schedule, block.name, loop, plan.vector, tail);
   if (plan.outer) {
     Schedule::Names order;
@@ -216,7 +228,10 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
     order.push_back(split.inner);
     schedule->Reorder(Around(block.name, order));
     std::optional<int64_t> extent = ir::AsConstInt(block.axes[elements.axis].extent);
-    if (extent && *extent <= kMostUnrolled) schedule->Unroll(LoopOf(block.name, row));
+    if (!copy.empty())
+      schedule->ReverseComputeAt(copy, LoopOf(block.name, order[order.size() - 2]));
+    else if (extent && *extent <= kMostUnrolled)
+      schedule->Unroll(LoopOf(block.name, row));
   }
   schedule->Vectorize(LoopOf(block.name, split.inner));
   ParallelizeOuter(schedule, block.name, work, target);
