@@ -37,6 +37,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/operation_count.h"
 #include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/analysis/selection_update.h"
 
@@ -48,59 +49,75 @@ namespace {
 
 using Names = Schedule::Names;
 
-// Vector accumulators, to hide the latency of an addition.
-constexpr int64_t kVectors = 4, kVectorsOfDynamic = 2;
 // Elements that are worth a masked vector and its horizontal reduction.
 constexpr int64_t kLeastMasked = 8;
-// Elements of one part, where there is one output and threads share its reduction.
-constexpr int64_t kPartSteps = 1 << 14;
+// A guess of the steps of one result that threads share.
+constexpr int64_t kManySteps = 1 << 20;
 
 // The steps that a block reduces in vectors, in loops that are known.
 struct Steps {
-  std::string row;   // the innermost spatial loop, "" for none
   std::string loop;  // the innermost one, along memory
+  Names fused;       // the loops that become it; empty: it is there
   Expr extent;
-  int64_t lanes = 0, vectors = 1;
-  bool masks = false;  // the last vectors are masked
+  Names reduced;  // all loops along what is reduced, outermost first
+  ReductionProblem problem;
 
-  int64_t step() const { return vectors * lanes; }
-  // The shortest extent that is worth a horizontal reduction.
-  int64_t least() const { return masks ? kLeastMasked : 2 * lanes; }
-  // As many of its iterations as fill vectors, where others follow; null where none do.
-  Expr whole() const {
-    std::optional<int64_t> constant = ir::AsConstInt(extent);
-    if (masks) return {};
-    if (!constant) return ir::FloorDiv(extent, step()) * Expr(step());
-    return *constant % step() == 0 ? Expr() : Expr(*constant - *constant % step());
-  }
+  // Whether there are rows of other reduced axes inside of which the steps run.
+  bool is_inner() const { return reduced.front() != loop; }
 };
 
-// How many of a loop's steps are combined at once; `lanes` is set.
-void SetVectors(Steps* steps, const TargetInfo& target) {
-  std::optional<int64_t> extent = ir::AsConstInt(steps->extent);
-  if (!extent && steps->masks && target.likely_steps) extent = target.likely_steps;
-  if (!extent) {
-    steps->vectors = steps->masks ? kVectors : kVectorsOfDynamic;
-    return;
-  }
-  if (steps->masks) {
-    int64_t filled = CeilDiv(*extent, steps->lanes);
-    auto computed = [&](int64_t vectors) { return RoundUp(filled, vectors); };
-    steps->vectors = kVectors;
-    while (steps->vectors > 1 && filled < 2 * kVectors &&
-           computed(steps->vectors / 2) < computed(steps->vectors))
-      steps->vectors /= 2;
-    return;
-  }
-  // As many vectors as leave no tail, or else as there should be.
-  auto fits = [&](int64_t vectors) { return *extent % (vectors * steps->lanes) == 0; };
-  while (steps->vectors < kVectors && fits(2 * steps->vectors)) steps->vectors *= 2;
-  if (!fits(1) && *extent >= kVectors * steps->lanes) steps->vectors = kVectors;
+// As many of the iterations as fill vectors, where others follow; null where none do.
+Expr WholeSteps(const Steps& steps, const ReductionPlan& plan) {
+  std::optional<int64_t> constant = ir::AsConstInt(steps.extent);
+  if (plan.mask) return {};
+  if (!constant) return ir::FloorDiv(steps.extent, plan.step()) * Expr(plan.step());
+  return *constant % plan.step() == 0 ? Expr() : Expr(*constant - *constant % plan.step());
 }
 
-// A value and its index are chosen one by one at the end of a row.
-bool TakesMasks(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
-  return target.masked_vectors && !FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body);
+// What the plans depend on, of the steps along an axis; `steps` has its extent and loops.
+ReductionProblem ProblemOf(const Schedule& schedule, const BlockInfo& block, size_t along,
+                           const Steps& steps, const TargetInfo& target) {
+  ReductionProblem problem;
+  bool one_result = true;
+  auto is_fused = [&](const BlockAxis& axis) { return Contains(steps.fused, axis.loop); };
+  for (size_t a = 0; a < block.axes.size(); ++a) {
+    const BlockAxis& axis = block.axes[a];
+    bool unit = axis.kind == IterKind::kSpatial && ir::IsConst(axis.extent, 1);
+    one_result &= axis.kind == IterKind::kReduce || unit;
+    if (a != along && !is_fused(axis))
+      problem.rows *= std::max<int64_t>(ir::AsConstInt(axis.extent).value_or(kUnknownExtent), 1);
+  }
+  bool shared = one_result && target.threads != 1;
+  std::optional<int64_t> extent = ir::AsConstInt(steps.extent);
+  problem.dynamic = !extent;
+  problem.steps = extent                ? *extent
+                  : target.likely_steps ? target.likely_steps
+                  : shared              ? kManySteps
+                                        : kUnknownExtent;
+  BlockInfo whole = block;
+  whole.axes[along].extent = steps.extent;
+  problem.lanes = LanesFor(whole, along, target, 1);
+  problem.loads = 0;
+  for (const BlockAccess& access : block.accesses)
+    if (!access.store && std::count(access.axes.begin(), access.axes.end(), along) > 0) {
+      ++problem.loads;
+      problem.bytes += access.buffer->dtype.bytes();
+    }
+  problem.operations = CountArithmetic(FindBlockNamed(schedule, block.name));
+  // A value and its index are chosen one by one at the end of a row.
+  problem.masks = target.masked_vectors &&
+                  !FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body).has_value();
+  problem.rows_are_steps = steps.reduced.size() > 1;
+  problem.is_inner = steps.is_inner();
+  problem.shared = shared;
+  return problem;
+}
+
+// Whether there are steps enough for a horizontal reduction.
+bool AreWorthVectors(const Steps& steps) {
+  const ReductionProblem& problem = steps.problem;
+  return problem.lanes > 0 && arith::Analyzer().Bounds(steps.extent).hi >=
+                                  (problem.masks ? kLeastMasked : 2 * problem.lanes);
 }
 
 std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
@@ -115,15 +132,9 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
     if (nest.loops[i]->var.name() != loops->spatial[i]) return {};
-  Steps steps;
-  steps.extent = block.axes[*axis].extent;
-  steps.lanes = LanesFor(block, *axis, target, 1);
-  steps.masks = TakesMasks(schedule, block, target);
-  if (steps.lanes == 0 || arith::Analyzer().Bounds(steps.extent).hi < steps.least()) return {};
-  steps.loop = along;
-  if (!loops->spatial.empty()) steps.row = loops->spatial.back();
-  SetVectors(&steps, target);
-  return steps;
+  Steps steps{along, {}, block.axes[*axis].extent, loops->reduce, {}};
+  steps.problem = ProblemOf(schedule, block, *axis, steps, target);
+  return AreWorthVectors(steps) ? std::optional(steps) : std::nullopt;
 }
 
 // Whether two axes are the indices of neighbouring dimensions wherever one of them is read, so that
@@ -144,15 +155,15 @@ bool AreAdjacent(const BlockInfo& block, size_t outer, size_t inner) {
   return true;
 }
 
-// Fuses several reduced axes, which are adjacent in memory, all of them, the last one contiguous.
-// Refuses others.
-Steps FuseSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  LoopsByKind loops = RequireLoops(*schedule, block);
+// The steps of several reduced axes, which are adjacent in memory, all of them, the last one
+// contiguous; nothing of others.
+std::optional<Steps> AdjacentSteps(const Schedule& schedule, const BlockInfo& block,
+                                   const TargetInfo& target) {
   std::optional<size_t> last = FindReducedVectorAxis(block);
   std::vector<size_t> axes;
   for (size_t a = 0; a < block.axes.size(); ++a)
     if (block.axes[a].kind == IterKind::kReduce) axes.push_back(a);
-  if (axes.size() < 2 || !last || block.conditional) Refuse("there are no two axes to fuse");
+  if (axes.size() < 2 || !last || block.conditional || !SortLoops(schedule, block)) return {};
   // In the order of what is read.
   for (const BlockAccess& access : block.accesses)
     if (!access.store && access.axes.size() >= axes.size())
@@ -161,27 +172,26 @@ Steps FuseSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
                std::find(access.axes.begin(), access.axes.end(), b);
       });
   for (size_t i = 0; i + 1 < axes.size(); ++i)
-    if (!AreAdjacent(block, axes[i], axes[i + 1])) Refuse("reduced axes are apart in memory");
-  if (axes.back() != *last) Refuse("the last reduced axis is not contiguous");
-  Names order = loops.spatial, fused;
+    if (!AreAdjacent(block, axes[i], axes[i + 1])) return {};
+  if (axes.back() != *last) return {};
   Steps steps;
   for (size_t a : axes) {
-    fused.push_back(block.axes[a].loop);
+    steps.fused.push_back(block.axes[a].loop);
     steps.extent = steps.extent ? steps.extent * block.axes[a].extent : block.axes[a].extent;
   }
-  order.insert(order.end(), fused.begin(), fused.end());
-  schedule->Reorder(Around(block.name, order));
   steps.extent = arith::Analyzer().Simplify(steps.extent);
-  BlockInfo whole = block;
-  whole.axes[*last].extent = steps.extent;
-  steps.lanes = LanesFor(whole, *last, target, 1);
-  steps.masks = TakesMasks(*schedule, block, target);
-  if (steps.lanes == 0 || ir::AsConstInt(steps.extent).value_or(steps.least()) < steps.least())
-    Refuse("there are fewer steps than two vectors");
-  steps.loop = FuseLoops(schedule, block.name, fused);
-  if (!loops.spatial.empty()) steps.row = loops.spatial.back();
-  SetVectors(&steps, target);
-  return steps;
+  steps.reduced = {steps.loop};
+  steps.problem = ProblemOf(schedule, block, *last, steps, target);
+  return AreWorthVectors(steps) ? std::optional(steps) : std::nullopt;
+}
+
+// Makes the one loop of such steps.
+void FuseSteps(Schedule* schedule, const BlockInfo& block, Steps* steps) {
+  Names order = RequireLoops(*schedule, block).spatial;
+  order.insert(order.end(), steps->fused.begin(), steps->fused.end());
+  schedule->Reorder(Around(block.name, order));
+  steps->loop = FuseLoops(schedule, block.name, steps->fused);
+  steps->reduced = {steps->loop};
 }
 
 // Of a block that Rfactor made: the loop of its parts, and those of the steps of each.
@@ -252,19 +262,19 @@ std::string BlockOf(const Schedule& schedule, const std::string& loop) {
 // The block whose results are the vectors of one, and those whose results are their lanes: of a
 // loop that is split off already, of as many iterations as the vectors have elements.
 VectorReduction FactorStep(Schedule* schedule, const std::string& block, const Steps& steps,
-                           const std::string& loop) {
+                           const ReductionPlan& plan, const std::string& loop) {
   VectorReduction result;
   result.block = block;
-  result.width = steps.lanes;
-  result.vectors = steps.vectors;
+  result.width = plan.vector;
+  result.vectors = plan.unroll;
   result.last = loop;
   result.parts =
       schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_parts"));
   MakeLocal(schedule, result.parts);
-  if (steps.vectors == 1) return result;
+  if (plan.unroll == 1) return result;
   std::string vectors = FreshLoopName(*schedule, steps.loop + "_v"),
               lanes = FreshLoopName(*schedule, steps.loop + "_l");
-  schedule->Split(LoopOf(block, loop), {steps.lanes}, {vectors, lanes});
+  schedule->Split(LoopOf(block, loop), {plan.vector}, {vectors, lanes});
   result.last = lanes;
   result.lanes =
       schedule->Rfactor(LoopOf(block, lanes), FreshBlockName(*schedule, block + "_lanes"));
@@ -276,10 +286,11 @@ VectorReduction FactorStep(Schedule* schedule, const std::string& block, const S
 struct SplitSteps {
   std::string outer, inner, rest;
 };
-SplitSteps SplitOff(Schedule* schedule, const std::string& block, const Steps& steps) {
+SplitSteps SplitOff(Schedule* schedule, const std::string& block, const Steps& steps,
+                    const ReductionPlan& plan) {
   SplitSteps split;
   std::string loop = steps.loop;
-  if (Expr whole = steps.whole()) {
+  if (Expr whole = WholeSteps(steps, plan)) {
     std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
     loop = FreshLoopName(*schedule, steps.loop + "_f");
     schedule->LoopPartition(LoopOf(block, steps.loop), whole, {loop, rest});
@@ -287,15 +298,15 @@ SplitSteps SplitOff(Schedule* schedule, const std::string& block, const Steps& s
   }
   split.outer = FreshLoopName(*schedule, steps.loop + "_o");
   split.inner = FreshLoopName(*schedule, steps.loop + "_i");
-  bool masks = steps.masks && !Divides(steps.step(), steps.extent);
-  schedule->Split(LoopOf(block, loop), {steps.step()}, {split.outer, split.inner},
-                  masks ? TailStrategy::kMask : TailStrategy::kLoop);
+  schedule->Split(LoopOf(block, loop), {plan.step()}, {split.outer, split.inner},
+                  plan.mask ? TailStrategy::kMask : TailStrategy::kLoop);
   return split;
 }
 
-VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Steps& steps) {
-  SplitSteps split = SplitOff(schedule, block, steps);
-  VectorReduction result = FactorStep(schedule, block, steps, split.inner);
+VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Steps& steps,
+                         const ReductionPlan& plan) {
+  SplitSteps split = SplitOff(schedule, block, steps, plan);
+  VectorReduction result = FactorStep(schedule, block, steps, plan, split.inner);
   result.rest = split.rest;
   return result;
 }
@@ -312,9 +323,9 @@ Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const Targe
 
 // All of a reduction, in the rows of its last block, whose name is returned.
 std::string ReduceInRows(Schedule* schedule, const std::string& block, const Steps& steps,
-                         const TargetInfo& target) {
+                         const ReductionPlan& plan, const TargetInfo& target) {
   Names blocks, rows;
-  std::vector<VectorReduction> reductions = {DoFactor(schedule, block, steps)};
+  std::vector<VectorReduction> reductions = {DoFactor(schedule, block, steps, plan)};
   for (const std::string& made : reductions[0].made()) blocks.push_back(made);
   blocks.push_back(block);
   if (!reductions[0].rest.empty())
@@ -337,29 +348,28 @@ namespace {
 
 // The steps of a loop are rows, which are reduced in parallel; then their results are.
 void ReduceByRows(Schedule* schedule, const std::string& block, const std::string& loop,
-                  const TargetInfo& target) {
+                  const TargetInfo& target, const ReductionPlan& plan) {
   std::string rows =
       schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_rows"));
-  auto reduce = [&](Schedule* to, const std::string& name) {
-    ReduceRows(to, DescribeBlock(FindBlockNamed(*to, name)), target);
-  };
-  reduce(schedule, rows);
+  Plan same_vectors;
+  same_vectors.fields = {{"vector", plan.vector}, {"unroll", plan.unroll}};
+  ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target, &same_vectors);
   // Few rows are left as they are.
-  Try(schedule, [&](Schedule* attempt) { reduce(attempt, block); });
+  Try(schedule, [&](Schedule* attempt) {
+    ReduceRows(attempt, DescribeBlock(FindBlockNamed(*attempt, block)), target);
+  });
 }
 
-// One result of many steps: threads share parts of kPartSteps each, the last of which is shorter.
-void ReduceByParts(Schedule* schedule, const std::string& block, Steps steps,
-                   const TargetInfo& target) {
-  steps.masks = false;
-  SetVectors(&steps, target);
-  SplitSteps split = SplitOff(schedule, block, steps);
+// One result of many steps: threads share parts of plan.part each, the last of which is shorter.
+void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& steps,
+                   const ReductionPlan& plan) {
+  SplitSteps split = SplitOff(schedule, block, steps, plan);
   std::string part = FreshLoopName(*schedule, steps.loop + "_p"),
               step = FreshLoopName(*schedule, steps.loop + "_q");
-  schedule->Split(LoopOf(block, split.outer), {kPartSteps / steps.step()}, {part, step});
+  schedule->Split(LoopOf(block, split.outer), {plan.part / plan.step()}, {part, step});
   std::string rows =
       schedule->Rfactor(LoopOf(block, part), FreshBlockName(*schedule, block + "_rows"));
-  VectorReduction reduction = FactorStep(schedule, rows, steps, split.inner);
+  VectorReduction reduction = FactorStep(schedule, rows, steps, plan, split.inner);
   ComputeInRows(schedule, reduction.made(), {LoopOf(rows, part)});
   Vectorize(schedule, reduction);
   UnrollVectors(schedule, reduction);
@@ -403,50 +413,114 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string
 
 }  // namespace
 
-void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
-  BlockInfo block = InAnyOrder(schedule, given);
+namespace {
+
+// How a block is reduced, whatever the plan.
+struct Match {
+  std::string columns;  // the loop of a short axis whose elements are the lanes; "": steps
+  int64_t width = 0;    // its extent
+  Steps steps;
+};
+
+// Of a block whose steps may run in any order. Refuses what is not along contiguous memory.
+Match RequireMatch(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  Match match;
+  if (std::optional<Steps> fused = AdjacentSteps(schedule, block, target)) {
+    match.steps = *fused;
+    return match;
+  }
+  match.columns = ShortLoop(schedule, block, target);
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == match.columns && !match.columns.empty())
+      match.width = *ir::AsConstInt(axis.extent);
+  if (match.columns.empty()) match.steps = RequireSteps(schedule, block, target);
+  return match;
+}
+
+std::vector<ReductionPlan> PlansOf(const Match& match, const TargetInfo& target,
+                                   const Wanted<ReductionPlan>& want) {
+  if (match.columns.empty()) return ReductionPlans(match.steps.problem, target, want);
+  ReductionPlan plan;
+  plan.vector = match.width;
+  return {plan};
+}
+
+void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, Match match,
+               const ReductionPlan& plan) {
+  if (!match.columns.empty()) return ReduceColumns(schedule, block, match.columns, target);
   int64_t work = WorkOf(*schedule, block.name);
-  std::optional<Steps> fused;
-  Try(schedule, [&](Schedule* attempt) { fused = FuseSteps(attempt, block, target); });
-  if (std::string loop = ShortLoop(*schedule, block, target); !fused && !loop.empty())
-    return ReduceColumns(schedule, block, loop, target);
-  Steps steps = fused ? *fused : RequireSteps(*schedule, block, target);
-  Names reduced = fused ? Names{steps.loop} : SortLoops(*schedule, block)->reduce;
-  bool shared = steps.row.empty() && target.threads != 1;
-  // The tail of an inner loop is no part of its own; threads share rows.
-  bool is_inner = reduced.front() != steps.loop,
-       cuts = steps.whole().get() || !ir::AsConstInt(steps.extent);
-  if (reduced.size() > 1 && ((shared && work >= 2 * kPartSteps) || (is_inner && cuts)))
-    return ReduceByRows(schedule, block.name, is_inner ? reduced.front() : reduced.back(), target);
-  int64_t likely = target.likely_steps ? target.likely_steps : 2 * kPartSteps;
-  if (shared && reduced.size() == 1 &&
-      ir::AsConstInt(steps.extent).value_or(likely) >= 2 * kPartSteps)
-    return ReduceByParts(schedule, block.name, steps, target);
-  std::string last = ReduceInRows(schedule, block.name, steps, target);
+  Steps& steps = match.steps;
+  if (!steps.fused.empty()) FuseSteps(schedule, block, &steps);
+  if (plan.part) return ReduceByParts(schedule, block.name, steps, plan);
+  if (plan.stages > 1)
+    return ReduceByRows(schedule, block.name,
+                        steps.is_inner() ? steps.reduced.front() : steps.reduced.back(), target,
+                        plan);
+  std::string last = ReduceInRows(schedule, block.name, steps, plan, target);
   ParallelizeOuter(schedule, last, work, target);
+}
+
+}  // namespace
+
+void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
+                const Plan* wanted) {
+  BlockInfo block = InAnyOrder(schedule, given);
+  Match match = RequireMatch(*schedule, block, target);
+  Wanted<ReductionPlan> want(wanted);
+  ReductionPlan plan = match.columns.empty() ? BestReductionPlan(match.steps.problem, target, want)
+                                             : ReductionPlan{};
+  ApplyPlan(schedule, block, target, match, plan);
 }
 
 Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Names{parts, lanes}; }
 
-std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
-                                             const TargetInfo& target) {
+namespace {
+
+// The steps of a block in the loops of a row. Refuses where there are none, or their order is
+// fixed.
+Steps RequireRowSteps(Schedule* schedule, const std::string& block, const TargetInfo& target) {
   const BlockNode* node = FindBlockNamed(*schedule, block);
   // The tail of another one, which is short: its elements are added one by one.
-  if (!node->init) return {};
+  if (!node->init) Refuse("block " + block + " has no init");
+  Steps steps = RequireSteps(*schedule, InAnyOrder(schedule, DescribeBlock(node)), target);
+  steps.problem.shared = false;
+  return steps;
+}
+
+// Gives a reduction along contiguous memory vector accumulators; nothing where its order is fixed.
+std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
+                                             const TargetInfo& target, const Plan* wanted) {
   VectorReduction result;
   bool done = Try(schedule, [&](Schedule* attempt) {
-    BlockInfo free = InAnyOrder(attempt, DescribeBlock(node));
-    result = DoFactor(attempt, block, RequireSteps(*attempt, free, target));
+    Steps steps = RequireRowSteps(attempt, block, target);
+    result = DoFactor(attempt, block, steps,
+                      BestReductionPlan(steps.problem, target, Wanted<ReductionPlan>(wanted)));
   });
   return done ? std::optional(result) : std::nullopt;
 }
 
+}  // namespace
+
+std::optional<ReductionProblem> RowProblem(const Schedule& schedule, const std::string& block,
+                                           const TargetInfo& target) {
+  std::optional<ReductionProblem> problem;
+  Schedule probe = schedule;
+  // As it would be done: floats that must stay in order are refused by the step.
+  bool done = FactorVectors(&probe, block, target, nullptr).has_value();
+  if (!done) return {};
+  probe = schedule;
+  Try(&probe,
+      [&](Schedule* attempt) { problem = RequireRowSteps(attempt, block, target).problem; });
+  return problem;
+}
+
 std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
-                                       const TargetInfo& target, Names* blocks) {
+                                       const TargetInfo& target, Names* blocks,
+                                       const Plan* wanted) {
   std::vector<VectorReduction> reductions;
   std::string rest = block;
   while (!rest.empty()) {
-    std::optional<VectorReduction> reduction = FactorVectors(schedule, rest, target);
+    std::optional<VectorReduction> reduction = FactorVectors(schedule, rest, target, wanted);
     if (reduction)
       for (const std::string& made : reduction->made()) blocks->push_back(made);
     blocks->push_back(rest);
@@ -526,11 +600,19 @@ void RegisterHostReductionRules() {
        .kinds = {BlockKind::kReduction, BlockKind::kMatmul},
        .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
        .priority = 20,
-       .apply =
-           [](Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-             RequireNoTile(block);
-             ReduceRows(schedule, block, target);
-           }});
+       .planned = Planned<ReductionPlan>(
+           [](Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
+              const Wanted<ReductionPlan>& want) {
+             RequireNoTile(given);
+             Schedule probe = *schedule;
+             BlockInfo block = InAnyOrder(&probe, given);
+             return PlansOf(RequireMatch(probe, block, target), target, want);
+           },
+           [](Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
+              const ReductionPlan& plan) {
+             BlockInfo block = InAnyOrder(schedule, given);
+             ApplyPlan(schedule, block, target, RequireMatch(*schedule, block, target), plan);
+           })});
 }
 
 }  // namespace tern::schedule

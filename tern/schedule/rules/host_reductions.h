@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tern/schedule/rules/reduction_plan.h"
 #include "tern/schedule/rules/rule.h"
 
 namespace tern::schedule {
@@ -22,14 +23,17 @@ struct VectorReduction {
   Schedule::Names made() const;
 };
 
-// Gives a reduction along contiguous memory vector accumulators; nothing where its order is fixed.
-std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
-                                             const TargetInfo& target);
-// The same for the tail too: several accumulators, then one vector, then single elements. `blocks`
-// gets the resulting blocks in the order in which they are computed. Empty where there is just the
-// block itself.
+// Gives a reduction along contiguous memory vector accumulators, and its tail too: several, then
+// one vector, then single elements. `blocks` gets the resulting blocks in the order in which they
+// are computed. Empty where there is just the block itself, as where its order is fixed. `wanted`:
+// of a ReductionPlan (reduction_plan.h), where that is possible.
 std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
-                                       const TargetInfo& target, Schedule::Names* blocks);
+                                       const TargetInfo& target, Schedule::Names* blocks,
+                                       const Plan* wanted = nullptr);
+// What the plans of a reduction along contiguous memory depend on, in the loops of a row; nothing
+// where it has no vector accumulators.
+std::optional<ReductionProblem> RowProblem(const Schedule& schedule, const std::string& block,
+                                           const TargetInfo& target);
 // Row fusion: moves blocks, given in the order in which they are computed, into the row loops of a
 // later block, given outermost first.
 void ComputeInRows(Schedule* schedule, const Schedule::Names& blocks, const Schedule::Names& rows);
@@ -37,8 +41,9 @@ void ComputeInRows(Schedule* schedule, const Schedule::Names& blocks, const Sche
 void Vectorize(Schedule* schedule, const VectorReduction& reduction);
 void UnrollVectors(Schedule* schedule, const VectorReduction& reduction);
 // All of a reduction along contiguous memory, whose loops are the innermost: rows in parallel, or
-// parts of the one row.
-void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target);
+// parts of the one row. By the cheapest plan, with what is wanted where that is possible.
+void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                const Plan* wanted = nullptr);
 // Fuses a producer, whose innermost loop is `loop`, into the loop of the reduction that reads it.
 bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::string& loop,
                      const VectorReduction& reduction);

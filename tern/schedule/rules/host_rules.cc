@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host rules for elementwise blocks, transposition, generic reductions and row fusion. None changes
-// the order in which the terms of one output are combined: results are bit-identical. Each rule
-// below has its loop sketch; none but the matmul rules has a cost model.
+// Host rules for transposition, generic reductions and row fusion. None changes the order in which
+// the terms of one output are combined: results are bit-identical, but for fused rows of functions
+// that say `reassociate`. Each rule below has its loop sketch.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/host_elementwise.h"
 #include "tern/schedule/rules/host_reductions.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/operation_count.h"
+#include "tern/schedule/rules/register_tiles.h"
 #include "tern/schedule/tensor_intrinsic.h"
 #include "tern/tir/analysis/selection_update.h"
+#include "tern/tir/transform/loops/vectorize_loops.h"
 
 namespace tern::schedule {
 
@@ -30,38 +34,7 @@ int64_t RequireLanes(const BlockInfo& block, size_t axis, const TargetInfo& targ
   return lanes;
 }
 
-// ---- Elements
-
-// vectorize_elementwise: elementwise, broadcast, injective and gather blocks.
-//
-//   for outer spatial loops, parallel { for j_o { for j_i in 2 * lanes vectorized { block } } }
-//
-// j is the axis that is contiguous in all accesses. The last vector of a dynamic extent is masked.
-// A dynamic j by itself runs in parallel by parts of kParallelOperations: one part has no threads.
-// Declines where no axis is contiguous.
-void VectorizeElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  LoopsByKind loops = RequireLoops(*schedule, block);
-  size_t axis = RequireVectorAxis(block, loops);
-  const std::string& loop = block.axes[axis].loop;
-  int64_t lanes = RequireLanes(block, axis, target, 2);
-  int64_t work = WorkOf(*schedule, block.name);
-  MakeInnermost(schedule, block.name, loop, &loops.spatial);
-  if (loops.spatial.size() == 1 && !ir::AsConstInt(block.axes[axis].extent) &&
-      target.threads != 1) {
-    int64_t vectors =
-        std::max<int64_t>(kParallelOperations / std::max<int64_t>(block.operations, 1) / lanes, 1);
-    Schedule::Names parts;
-    for (const char* part : {"_p", "_o", "_i"})
-      parts.push_back(FreshLoopName(*schedule, loop + part));
-    schedule->Split(LoopOf(block.name, loop), {vectors, lanes}, parts,
-                    VectorTail(block.axes[axis].extent));
-    schedule->Vectorize(LoopOf(block.name, parts[2]));
-    return schedule->Parallel(LoopOf(block.name, parts[0]));
-  }
-  Lanes split = SplitLanes(schedule, block.name, loop, lanes, VectorTail(block.axes[axis].extent));
-  schedule->Vectorize(LoopOf(block.name, split.inner));
-  ParallelizeOuter(schedule, block.name, work, target);
-}
+// ---- Transposition
 
 // The axes along which what is read, and what is written, is contiguous: two others.
 struct Transposition {
@@ -93,28 +66,61 @@ std::string TransposeIntrinsic(DataType dtype, int64_t lanes) {
   return kind + std::to_string(dtype.bits()) + "_transpose_" + std::to_string(lanes);
 }
 
-// The side of tiles with the least work: that of the elements in tiles, of which a vector is moved
-// at a time, and of those in none. 0: there is no tile.
-int64_t TransposedTile(const Transposition& axes, const BlockInfo& block,
-                       const TargetInfo& target) {
+struct TransposePlan : PlanCost {
+  int64_t tile = 0;               // lanes, and rows, of what is transposed in registers
+  int64_t rows = 0, columns = 0;  // tiles along what is read, and written, that stay in L1
+
+  static const std::vector<PlanField<TransposePlan>>& Fields() {
+    using P = TransposePlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile", &P::tile}, {"rows", &P::rows}, {"columns", &P::columns}};
+    return fields;
+  }
+};
+
+// A vector of a tile is loaded, shuffled and stored; what fills no tile is moved one by one.
+// Refuses where all that is copied would be.
+std::vector<TransposePlan> TransposePlans(Schedule* schedule, const BlockInfo& block,
+                                          const TargetInfo& target,
+                                          const Wanted<TransposePlan>& want) {
   constexpr double kVectorCycles = 3, kElementCycles = 1.5;
-  auto extent = [&](size_t axis) {
-    return ir::AsConstInt(block.axes[axis].extent).value_or(kUnknownExtent);
+  constexpr int64_t kMostTogether = 4, kMostElements = 64;
+  std::optional<Transposition> axes = TranspositionOf(*schedule, block);
+  if (!axes)
+    Refuse(
+        "it is no copy that is contiguous along one axis where it is read and along another where "
+        "it is written");
+  auto extent = [&](size_t axis) { return ir::AsConstInt(block.axes[axis].extent); };
+  auto together = [&](size_t axis, int64_t tile) {
+    int64_t count = extent(axis).value_or(tile) / tile, number = kMostTogether;
+    while (count % number != 0 || number * tile > kMostElements) number /= 2;
+    return number;
   };
-  int64_t rows = extent(axes.read), columns = extent(axes.written), best = 0;
-  auto least = kElementCycles * static_cast<double>(rows * columns);
+  auto fits = [&](size_t axis, int64_t tile, int64_t number) {
+    return number > 0 && extent(axis).value_or(number * tile) / tile % number == 0;
+  };
+  int64_t rows = extent(axes->read).value_or(kUnknownExtent),
+          columns = extent(axes->written).value_or(kUnknownExtent);
+  double single = kElementCycles * static_cast<double>(rows * columns);
+  std::vector<TransposePlan> plans;
   for (int64_t tile : {16, 8, 4}) {
-    if (tile * axes.dtype.bytes() > target.vector_bytes ||
-        !FindTensorIntrinsic(TransposeIntrinsic(axes.dtype, tile)))
+    if (tile * axes->dtype.bytes() > target.vector_bytes ||
+        !FindTensorIntrinsic(TransposeIntrinsic(axes->dtype, tile)))
       continue;
     int64_t inside = rows / tile * tile * (columns / tile * tile);
-    double cycles = kVectorCycles * static_cast<double>(inside) / static_cast<double>(tile) +
-                    kElementCycles * static_cast<double>(rows * columns - inside);
-    if (cycles >= least) continue;
-    least = cycles;
-    best = tile;
+    TransposePlan plan;
+    plan.tile = tile;
+    plan.rows = want.Or(&TransposePlan::rows, together(axes->read, tile));
+    plan.columns = want.Or(&TransposePlan::columns, together(axes->written, tile));
+    plan.cycles = kVectorCycles * static_cast<double>(inside) / static_cast<double>(tile) +
+                  kElementCycles * static_cast<double>(rows * columns - inside);
+    if (plan.cycles < single && fits(axes->read, tile, plan.rows) &&
+        fits(axes->written, tile, plan.columns))
+      plans.push_back(plan);
   }
-  return best;
+  if (plans.empty() && !want.is_asked())
+    Refuse("there are no tiles of such vectors, or they are larger than what is copied");
+  return plans;
 }
 
 // The loop of an axis, as far as it fills tiles; the iterations behind are a block of their own,
@@ -153,26 +159,19 @@ std::string CutOffTail(Schedule* schedule, const std::string& block, const Block
 //   for the rows, and the columns, that fill no tile { ... }
 //
 // Declines where it is no plain copy, or an extent is shorter than a tile.
-void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                    const TransposePlan& plan) {
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
-  if (!axes)
-    Refuse(
-        "it is no copy that is contiguous along one axis where it is read and along another where "
-        "it is written");
-  int64_t tile = TransposedTile(*axes, block, target);
-  if (tile == 0)
-    Refuse("there are no tiles of such vectors, or they are larger than what is copied");
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names order, tiles[2];
   for (size_t axis : {axes->read, axes->written}) {
-    std::string loop = CutOffTail(schedule, block.name, block.axes[axis], tile, target);
-    Schedule::Names& names = tiles[axis == axes->read ? 0 : 1];
+    std::string loop = CutOffTail(schedule, block.name, block.axes[axis], plan.tile, target);
+    bool is_read = axis == axes->read;
+    Schedule::Names& names = tiles[is_read ? 0 : 1];
     for (const char* part : {"_o", "_t", "_i"})
       names.push_back(FreshLoopName(*schedule, block.axes[axis].loop + part));
-    // For L1.
-    int64_t count = ir::AsConstInt(block.axes[axis].extent).value_or(tile) / tile, together = 4;
-    while (count % together != 0 || together * tile > 64) together /= 2;
-    schedule->Split(LoopOf(block.name, loop), {together, tile}, names);
+    schedule->Split(LoopOf(block.name, loop), {is_read ? plan.rows : plan.columns, plan.tile},
+                    names);
   }
   Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
   for (const ForNode* loop : nest.loops)
@@ -181,7 +180,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {tiles[0][i], tiles[1][i]});
   schedule->Reorder(Around(block.name, order));
   ParallelizeOuter(schedule, block.name, work, target);
-  schedule->Tensorize(LoopOf(block.name, tiles[0][2]), TransposeIntrinsic(axes->dtype, tile));
+  schedule->Tensorize(LoopOf(block.name, tiles[0][2]), TransposeIntrinsic(axes->dtype, plan.tile));
 }
 
 // ---- Reductions
@@ -191,8 +190,9 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
 // another one they stay in memory, since the code of the tails would be large.
 struct Tile {
   std::string row_loop;
-  int64_t rows = 1, registers = 1;
+  int64_t rows = 1, lanes = 1;
   LaneReads reads = {};
+  bool masked = false;  // the last vector is
 };
 
 // "(d0, d1) -> (d0, d1 // 32, d1 % 32)"
@@ -264,8 +264,7 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
   size_t axis = RequireVectorAxis(block, loops, tile.reads);
   const std::string& column = block.axes[axis].loop;
-  int64_t lanes = RequireLanes(block, axis, target, tile.registers);
-
+  int64_t lanes = tile.lanes;
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names outer, inner;
   for (const std::string& loop : loops.spatial) {
@@ -279,9 +278,7 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
     inner.push_back(split.inner);
   }
   const Expr& extent = block.axes[axis].extent;
-  bool selects = FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body).has_value(),
-       masked = target.masked_vectors &&
-                (!ir::AsConstInt(extent) || (selects && !Divides(lanes, extent)));
+  bool masked = tile.masked;
   Lanes split = SplitLanes(schedule, block.name, column, lanes,
                            masked ? TailStrategy::kMask : VectorTail(extent));
   // Where the whole extent is one vector, results have no loop of their own to be kept in.
@@ -312,9 +309,56 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 // where they hold for all lanes there is a vector, elsewhere there are elements. argmin and argmax
 // have accumulators of values and of their indices. The last vector of a dynamic extent, and of any
 // of these two, is masked where the target has masks.
-void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  constexpr int64_t kMostStride = 4;
-  ReduceTiles(schedule, block, target, {"", 1, 2, {kMostStride, true}});
+//
+// Cost: a step of all accumulators is as long as their loads and arithmetic, and no less than the
+// latency of an addition.
+struct OutputsPlan : PlanCost {
+  int64_t vector = 0;  // accumulators: lanes of some registers
+  int64_t mask = 0;    // 1: the last vector is masked; 0: the tail is a loop, or there is none
+
+  static const std::vector<PlanField<OutputsPlan>>& Fields() {
+    using P = OutputsPlan;
+    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector}, {"mask", &P::mask}};
+    return fields;
+  }
+};
+
+// What lanes may read: windows at strides.
+constexpr LaneReads kWindowReads = {4, true};
+
+std::vector<OutputsPlan> OutputsPlans(Schedule* schedule, const BlockInfo& block,
+                                      const TargetInfo& target, const Wanted<OutputsPlan>& want) {
+  LoopsByKind loops = RequireLoops(*schedule, block);
+  if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
+  size_t axis = RequireVectorAxis(block, loops, kWindowReads);
+  const Expr& extent = block.axes[axis].extent;
+  const BlockNode* node = FindBlockNamed(*schedule, block.name);
+  bool selects = FindSelectionUpdate(node->body).has_value();
+  int64_t most = RequireLanes(block, axis, target, 2), columns = 1, others = 1;
+  for (size_t a = 0; a < block.axes.size(); ++a)
+    (a == axis ? columns : others) *= ir::AsConstInt(block.axes[a].extent).value_or(kUnknownExtent);
+  double arithmetic =
+      static_cast<double>(CountArithmetic(node)) / static_cast<double>(target.fma_per_cycle);
+  std::vector<OutputsPlan> plans;
+  for (int64_t lanes = most; lanes >= kMinLanes; lanes /= 2) {
+    bool masks =
+        target.masked_vectors && (!ir::AsConstInt(extent) || (selects && !Divides(lanes, extent)));
+    OutputsPlan plan;
+    plan.vector = lanes;
+    plan.mask = want.Or(&OutputsPlan::mask, masks ? 1 : 0);
+    if (plan.mask < 0 || plan.mask > 1 || (plan.mask && !target.masked_vectors)) continue;
+    int64_t registers = CeilDiv(lanes * 4, target.vector_bytes);
+    plan.cycles = static_cast<double>(others * CeilDiv(columns, lanes)) *
+                  std::max(static_cast<double>(registers) * arithmetic + 1,
+                           static_cast<double>(target.fma_latency));
+    plans.push_back(plan);
+  }
+  return plans;
+}
+
+void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                      const OutputsPlan& plan) {
+  ReduceTiles(schedule, block, target, {"", 1, plan.vector, kWindowReads, plan.mask == 1});
 }
 
 constexpr int64_t kTileRows = 4;
@@ -339,22 +383,125 @@ void TileMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
   int64_t lanes = RequireLanes(block, column, target, columns);
   if (!Divides(lanes, block.axes[column].extent))
     Refuse("N is no static multiple of " + std::to_string(lanes));
-  ReduceTiles(schedule, block, target, {row, kTileRows, columns});
+  ReduceTiles(schedule, block, target, {row, kTileRows, lanes});
 }
 
 // ---- Rows of several blocks
 
+struct RowsPlan : PlanCost {
+  int64_t vector = 0;    // lanes of the accumulators of reductions; 0: their order is fixed
+  int64_t unroll = 0;    // of which so many take turns
+  int64_t elements = 0;  // at a time of the blocks that do not reduce; 0: none is contiguous
+
+  static const std::vector<PlanField<RowsPlan>>& Fields() {
+    using P = RowsPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"vector", &P::vector}, {"unroll", &P::unroll}, {"elements", &P::elements}};
+    return fields;
+  }
+  // What it wants of the plans of reductions.
+  Plan reductions() const {
+    Plan plan;
+    if (vector) plan.fields = {{"vector", vector}, {"unroll", unroll}};
+    return plan;
+  }
+};
+
+// What the plans depend on.
+struct RowBlocks {
+  std::vector<ReductionProblem> reductions;
+  // Of a block that does not reduce, along its contiguous axis.
+  struct Elementwise {
+    int64_t rows = 1, steps = 0, most = 0, operations = 0;
+  };
+  std::vector<Elementwise> others;
+};
+RowBlocks DescribeRow(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  RowBlocks row;
+  Schedule::Names names = block.members;
+  names.push_back(block.name);
+  for (const std::string& name : names) {
+    if (std::optional<ReductionProblem> problem = RowProblem(schedule, name, target)) {
+      row.reductions.push_back(*problem);
+      continue;
+    }
+    BlockInfo info = DescribeBlock(FindBlockNamed(schedule, name));
+    std::optional<size_t> axis = FindVectorAxis(info);
+    if (!axis || LanesFor(info, *axis, target, 2) == 0) continue;
+    RowBlocks::Elementwise one;
+    one.most = LanesFor(info, *axis, target, 2);
+    one.operations = CountArithmetic(FindBlockNamed(schedule, name));
+    int64_t likely = target.likely_steps ? target.likely_steps : kUnknownExtent;
+    for (size_t a = 0; a < info.axes.size(); ++a)
+      if (a == *axis)
+        one.steps = ir::AsConstInt(info.axes[a].extent).value_or(likely);
+      else
+        one.rows *= ir::AsConstInt(info.axes[a].extent).value_or(kUnknownExtent);
+    row.others.push_back(one);
+  }
+  return row;
+}
+
+// Reductions as in reduction_plan.h; of others registers of arithmetic, and their loop.
+void SetCost(const RowBlocks& row, const TargetInfo& target, int64_t lanes, RowsPlan* plan) {
+  Plan wanted = plan->reductions();
+  plan->cycles = 0;
+  for (const ReductionProblem& problem : row.reductions)
+    plan->cycles += BestReductionPlan(problem, target, Wanted<ReductionPlan>(&wanted)).cycles;
+  for (const RowBlocks::Elementwise& one : row.others) {
+    int64_t vector = std::min(plan->elements, one.most), registers = CeilDiv(vector, lanes);
+    plan->cycles += static_cast<double>(one.rows * CeilDiv(one.steps, vector)) *
+                    (static_cast<double>(registers * one.operations) /
+                         static_cast<double>(target.fma_per_cycle) +
+                     1);
+  }
+}
+
+std::vector<RowsPlan> RowsPlans(Schedule* schedule, const BlockInfo& block,
+                                const TargetInfo& target, const Wanted<RowsPlan>& want) {
+  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
+  RowBlocks row = DescribeRow(*schedule, block, target);
+  int64_t most_lanes = 0, most_elements = 0;
+  for (const ReductionProblem& one : row.reductions) most_lanes = std::max(most_lanes, one.lanes);
+  for (const RowBlocks::Elementwise& one : row.others)
+    most_elements = std::max(most_elements, one.most);
+  std::vector<RowsPlan> plans;
+  auto halves = [](int64_t most) {
+    std::vector<int64_t> all;
+    for (int64_t number = most; number >= kMinLanes; number /= 2) all.push_back(number);
+    if (all.empty()) all.push_back(0);
+    return all;
+  };
+  std::vector<int64_t> unrolls =
+      most_lanes ? std::vector<int64_t>{4, 2, 1} : std::vector<int64_t>{0};
+  if (int64_t unroll = want.Or(&RowsPlan::unroll, 1);
+      most_lanes && unroll > 1 && unroll < target.vector_registers)
+    unrolls = {unroll};
+  int64_t float_lanes = std::max<int64_t>(target.vector_bytes / 4, 1);
+  for (int64_t vector : halves(most_lanes))
+    for (int64_t unroll : unrolls)
+      for (int64_t elements : halves(most_elements)) {
+        RowsPlan plan;
+        plan.vector = vector;
+        plan.unroll = unroll;
+        plan.elements = elements;
+        SetCost(row, target, float_lanes, &plan);
+        plans.push_back(plan);
+      }
+  return plans;
+}
+
 // Vectorizes a block of a fused row along its contiguous axis: in the loop of a reduction that
 // reads its result, or in a loop of its own.
 void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInfo& target,
-                    const std::vector<VectorReduction>& reductions) {
+                    int64_t elements, const std::vector<VectorReduction>& reductions) {
   const BlockNode* node = FindBlockNamed(*schedule, name);
   BlockInfo block = DescribeBlock(node);
   std::optional<size_t> axis = FindVectorAxis(block);
   Nest nest = NestOf(schedule->tree(), node);
   if (!axis || nest.loops.empty()) return;
   std::string loop = nest.loops.back()->var.name();
-  int64_t lanes = LanesFor(block, *axis, target, target.likely_steps ? 1 : 2);
+  int64_t lanes = std::min(LanesFor(block, *axis, target, 2), elements);
   if (block.axes[*axis].loop != loop || lanes == 0) return;
   for (const VectorReduction& reduction : reductions)
     if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
@@ -375,14 +522,15 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInf
 //   }
 //
 // Declines where the loops of the rows are not the outer ones, or a block needs other rows.
-void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
+void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+              const RowsPlan& plan) {
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names all, others = {block.name};
   std::vector<VectorReduction> reductions;
+  Plan wanted = plan.reductions();
   for (const std::string& name : block.members) {
     work += WorkOf(*schedule, name);
-    std::vector<VectorReduction> made = FactorAll(schedule, name, target, &all);
+    std::vector<VectorReduction> made = FactorAll(schedule, name, target, &all, &wanted);
     if (made.empty()) others.push_back(name);
     reductions.insert(reductions.end(), made.begin(), made.end());
   }
@@ -392,7 +540,8 @@ void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
     rows.push_back(LoopOf(block.name, nest.loops[i]->var.name()));
   ComputeInRows(schedule, all, rows);
   for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
-  for (const std::string& name : others) VectorizeInRow(schedule, name, target, reductions);
+  for (const std::string& name : others)
+    VectorizeInRow(schedule, name, target, plan.elements, reductions);
   for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
   ParallelizeOuter(schedule, block.name, work, target);
 }
@@ -414,6 +563,7 @@ void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo&
 void RegisterHostRules() {
   RegisterHostMatmulRules();
   RegisterHostReductionRules();
+  RegisterHostElementwiseRule();
   RegisterHostSkinnyMatmulRules();
   RegisterHostDotProductRules();
   RegisterHostChannelVectorRule();
@@ -430,7 +580,7 @@ void RegisterHostRules() {
                 .kinds = {K::kSoftmax, K::kNormalization},
                 .fits = IsHost,
                 .priority = 30,
-                .apply = FuseRows});
+                .planned = Planned<RowsPlan>(RowsPlans, FuseRows)});
   RegisterRule({.name = "tiled_matmul",
                 .description = "register-tiled GEMM without packing; M and N multiples of the tile",
                 .kinds = {K::kMatmul},
@@ -442,19 +592,13 @@ void RegisterHostRules() {
                 .kinds = {K::kReduction, K::kPooling, K::kMatmul, K::kConvolution},
                 .fits = IsHostWithVectors,
                 .priority = 10,
-                .apply = VectorizeColumns});
+                .planned = Planned<OutputsPlan>(OutputsPlans, VectorizeColumns)});
   RegisterRule({.name = "transpose_in_registers",
                 .description = "tiles transposed by shuffles in registers",
                 .kinds = {K::kInjective},
                 .fits = IsHostWithVectors,
                 .priority = 20,
-                .apply = TransposeTiles});
-  RegisterRule({.name = "vectorize_elementwise",
-                .description = "vectors along the contiguous axis",
-                .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},
-                .fits = IsHostWithVectors,
-                .priority = 10,
-                .apply = VectorizeElements});
+                .planned = Planned<TransposePlan>(TransposePlans, TransposeTiles)});
   RegisterRule({.name = "parallel_loops",
                 .description = "fallback: outer spatial loops run in parallel",
                 .kinds = {},

@@ -23,6 +23,9 @@ bool LastIsContiguous(const Buffer& buffer) {
 // Lanes of the widest machine, of float32.
 constexpr int64_t kMostFloats = 16;
 
+// Iterations that are enough for some threads, where more of them would be little work each.
+constexpr int64_t kEnoughIterations = 16;
+
 // Whether an index is the same for so many neighbours: the axis over a multiple of them.
 bool IsSameFor(const Expr& index, const VarNode* axis, int64_t neighbours) {
   bool same = true;
@@ -338,7 +341,7 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
     if (!IsSpatialLoop(node, loop) || innermost || apart) break;
     works.push_back(inside);
     inside /= std::max<int64_t>(LikelyExtent(*schedule, loop->extent), 1);
-    if (dynamic && inside < kTaskOperations) break;
+    if ((dynamic || iterations >= kEnoughIterations) && inside < kTaskOperations) break;
     outer.push_back(LoopOf(block, loop->var.name()));
     iterations = SaturatingProduct(iterations, ExtentOr(loop->extent, 1));
     dynamic |= !ir::AsConstInt(loop->extent);

@@ -111,9 +111,11 @@ std::vector<Var> UnitSteps(const PrimFunc& function) {
 bool HasOneResult(const PrimFunc& function) {
   std::vector<BlockInfo> blocks = DescribeBlocks(function);
   return std::all_of(blocks.begin(), blocks.end(), [](const BlockInfo& block) {
-    auto is_reduce = [](const BlockAxis& axis) { return axis.kind == IterKind::kReduce; };
+    auto is_one = [](const BlockAxis& axis) {
+      return axis.kind == IterKind::kReduce || ir::IsConst(axis.extent, 1);
+    };
     return !IsRow(block) && (block.kind != BlockKind::kReduction ||
-                             std::all_of(block.axes.begin(), block.axes.end(), is_reduce));
+                             std::all_of(block.axes.begin(), block.axes.end(), is_one));
   });
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 // Up to so many elements are a short row, taken as so many.
 constexpr int64_t kShortRow = 128, kLikelyRow = 8;
+// The same on a host, of vectors along the rows' number.
+constexpr int64_t kShortRowOfHosts = 8, kLikelyRowOfHosts = 4;
 
 bool IsElementwise(const BlockInfo& block) {
   using K = BlockKind;
@@ -26,7 +28,8 @@ bool IsElementwise(const BlockInfo& block) {
 }  // namespace
 
 std::vector<GemmVersion> FindShortRowVersions(const PrimFunc& function, const TargetInfo& target) {
-  if (!target.has_shared_memory()) return {};
+  bool is_host = target.is_host_with_vectors() && target.masked_vectors;
+  if (!target.has_shared_memory() && !is_host) return {};
   std::vector<BlockInfo> blocks = DescribeBlocks(function);
   if (!std::all_of(blocks.begin(), blocks.end(), IsElementwise)) return {};
   std::set<const VarNode*> known = CallersVars(function);
@@ -47,7 +50,10 @@ std::vector<GemmVersion> FindShortRowVersions(const PrimFunc& function, const Ta
   };
   for (const BlockInfo& block : blocks) {
     if (block.axes.size() < 2 || block.accesses.empty() || block.accesses[0].axes.empty()) continue;
-    if (std::optional<Transposition> across = FindTransposition(block)) {
+    if (is_host && block.kind != BlockKind::kBroadcast) continue;
+    std::optional<Transposition> across;
+    if (!is_host) across = FindTransposition(block);
+    if (across) {
       for (size_t axis : {across->written, across->read}) {
         const Expr& side = block.axes[axis].extent;
         add(side, side < constant(side, kLeastTransposed));
@@ -55,14 +61,14 @@ std::vector<GemmVersion> FindShortRowVersions(const PrimFunc& function, const Ta
       }
     } else {
       const Expr& row = block.axes[block.accesses[0].axes.back()].extent;
-      add(row, ir::LENode::Make(row, constant(row, kShortRow)));
+      add(row, ir::LENode::Make(row, constant(row, is_host ? kShortRowOfHosts : kShortRow)));
     }
   }
   if (conditions.empty()) return {};
   Expr when = conditions[0];
   for (size_t i = 1; i < conditions.size(); ++i) when = when || conditions[i];
   GemmVersion version{when, target, {}};
-  version.target.likely_columns = kLikelyRow;
+  version.target.likely_columns = is_host ? kLikelyRowOfHosts : kLikelyRow;
   return {version};
 }
 

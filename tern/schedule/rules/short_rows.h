@@ -12,7 +12,9 @@ namespace tern::schedule {
 //   if p <= 128 { all rows are one, whose elements are divided by p } else { rows }
 //
 // and so have transpositions, whose tiles are empty but for few elements of a short side, and of a
-// very long one are more than a grid may have.
+// very long one are more than a grid may have. Vectors along a short row of a host are mostly empty
+// in the same way: a broadcast has a version for rows of up to 8 elements, whose vectors may run
+// along the number of rows (host_elementwise.cc).
 std::vector<GemmVersion> FindShortRowVersions(const tir::PrimFunc& function,
                                               const TargetInfo& target);
 

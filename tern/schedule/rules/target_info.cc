@@ -38,6 +38,7 @@ TargetInfo TargetInfo::Of(const target::Target& target) {
   info.l2_bytes = machine.l2_bytes;
   // Plain functions have no environment that would start threads.
   info.threads = target::HasPlainApi(target) ? 1 : NumberOr(target, "threads", 0);
+  if (info.threads > 0) info.likely_threads = info.threads;
   return info;
 }
 

@@ -21,7 +21,9 @@ struct TargetInfo {
   // accumulator is ready for the next FMA some cycles later.
   int64_t fma_per_cycle = 2, loads_per_cycle = 2, fma_latency = 4;
   int64_t l2_bytes_per_cycle = 24, memory_bytes_per_cycle = 8;
-  int64_t threads = 0;  // 0: as many as the machine has; 1: parallel loops gain nothing
+  int64_t threads = 0;         // 0: as many as the machine has; 1: parallel loops gain nothing
+  int64_t likely_threads = 4;  // where it is not known
+  int64_t thread_start_cycles = 2000;  // until they work
   // Of a device. 0: unknown, or none.
   int64_t max_threads = 0;  // of a block
   int64_t warp_size = 0;
