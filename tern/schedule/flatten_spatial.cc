@@ -232,7 +232,7 @@ class WindowFlattener {
 
   // The image with its border.
   Stmt FillFlat() const {
-    NewBlock fill(flat_->name);
+    NewBlock fill(flat_->name, block_);
     std::vector<Expr> place, from, phases;
     for (size_t d = 0; d < image_.others(); ++d) {
       const BlockIter* axis = OtherAxis(d);
@@ -294,7 +294,7 @@ class WindowFlattener {
 
   // The reduction over windows that begin one element after the other.
   Stmt Reduce() const {
-    NewBlock reduce(block_->name);
+    NewBlock reduce(block_->name, block_);
     std::vector<Expr> place, from;
     for (const BlockIter& iter : block_->iters) {
       if (!IsOwn(iter)) continue;
@@ -332,7 +332,7 @@ class WindowFlattener {
 
   // What belongs to windows of the image.
   Stmt Place() const {
-    NewBlock out(sums_->name);
+    NewBlock out(sums_->name, block_);
     std::vector<Expr> from, place;
     Expr column = int64_t{0};
     for (const BlockIter& iter : block_->iters) {

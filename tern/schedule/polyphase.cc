@@ -208,7 +208,7 @@ class PhaseSplitter {
 
   // The taps of each phase, the last one first; zeros where a phase has fewer than others.
   Stmt FillWeights() const {
-    NewBlock fill(weights_->name);
+    NewBlock fill(weights_->name, block_);
     std::vector<Expr> phase, place = {Expr()};
     for (size_t d = 0; d < phases_.dims.size(); ++d)
       phase.push_back(
@@ -235,7 +235,7 @@ class PhaseSplitter {
 
   // At stride 1, with a filter for each phase and output.
   Stmt Convolve() const {
-    NewBlock conv(block_->name);
+    NewBlock conv(block_->name, block_);
     std::vector<Expr> place, from = {Expr()};
     std::vector<Expr> at(phases_.dims.size());
     for (const Place& one : PlacesOf()) {
@@ -283,7 +283,7 @@ class PhaseSplitter {
 
   // Depth to space.
   Stmt Interleave() const {
-    NewBlock out(sums_->name);
+    NewBlock out(sums_->name, block_);
     std::vector<Expr> from, place, phase;
     for (const BlockIter& iter : block_->iters)
       if (iter.kind == IterKind::kSpatial)

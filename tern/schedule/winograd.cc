@@ -22,9 +22,9 @@ Expr As(DataType dtype, const Expr& expr) {
 // Makes the blocks.
 class Transformer {
  public:
-  Transformer(const WindowConvolution& conv, std::string block, const Schedule::Names& made,
+  Transformer(const WindowConvolution& conv, const BlockNode* block, const Schedule::Names& made,
               int64_t m, int64_t multiple, DataType dtype)
-      : conv_(conv), block_(std::move(block)), made_(made), m_(m), dtype_(dtype) {
+      : conv_(conv), block_(block), made_(made), m_(m), dtype_(dtype) {
     Expr all = conv.images.extent();
     for (const Window& window : conv.windows) {
       per_image_ = per_image_ * window.tiles;
@@ -67,7 +67,7 @@ class Transformer {
 
   // The image by channels, with its border, and zeros behind it where tiles reach farther.
   void MakeImage() {
-    NewBlock block(made_[0]);
+    NewBlock block(made_[0], block_);
     Exprs shape = {image_count_}, at = {block.Add("b", image_count_, IterKind::kSpatial)};
     conv_.images.Take(at[0], &block.values);
     Expr inside = analyzer_.CanProve(image_count_ == conv_.images.extent())
@@ -130,7 +130,7 @@ class Transformer {
                    bool tiles_first = false) {
     Buffer made;
     for (size_t k = 0; k < rank(); ++k) {
-      NewBlock block(Stage(name, k));
+      NewBlock block(Stage(name, k), block_);
       Exprs at, shape, two;
       bool turned = tiles_first && k + 1 == rank();
       if (turned) two.push_back(block.Add(names[0], others[0], IterKind::kSpatial));
@@ -186,7 +186,7 @@ class Transformer {
   }
 
   void Multiply() {
-    NewBlock block(block_);
+    NewBlock block(block_->name, block_);
     Exprs at, shape = points_;
     for (size_t k = 0; k < rank(); ++k)
       at.push_back(block.Add(Numbered("a", k), points_[k], IterKind::kSpatial));
@@ -235,7 +235,7 @@ class Transformer {
     std::stable_sort(axes.begin(), axes.end(), [&](const BlockIter* a, const BlockIter* b) {
       return DimensionOf(a) < DimensionOf(b);
     });
-    NewBlock block(block_ + "_result");
+    NewBlock block(block_->name + "_result", block_);
     std::map<const BlockIter*, Expr> here;
     ir::VarMap values;
     for (const BlockIter* axis : axes) {
@@ -266,7 +266,7 @@ class Transformer {
   }
 
   const WindowConvolution& conv_;
-  std::string block_;
+  const BlockNode* block_;
   const Schedule::Names& made_;
   int64_t m_;
   DataType dtype_;
@@ -296,7 +296,7 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
     for (const char* what : {"input", "a", "b", "gemm", "output"})
       made.push_back(block_name + "_" + what);
     for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
-    Transformer transformer(conv, block_name, made, m, multiple, conv.image.dtype());
+    Transformer transformer(conv, block, made, m, multiple, conv.image.dtype());
     transformer.Run();
     for (const Buffer& buffer : transformer.buffers) {
       CheckNewBuffer(buffer->name);

@@ -8,6 +8,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/new_block.h"
 #include "tern/schedule/rules/row_chains.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -96,6 +97,7 @@ class Describer {
  public:
   explicit Describer(const BlockNode* block) : block_(block) {
     info_.name = block->name;
+    info_.op = OpOf(block);
     for (const BlockIter& iter : block->iters) {
       const auto* loop = iter.binding.As<VarNode>();
       info_.axes.push_back(
@@ -389,10 +391,20 @@ const char* AxisRoleName(AxisRole role) {
 
 std::string BlockInfo::str() const {
   std::string text = BlockKindName(kind);
+  if (!op.empty() && op != name) text += " of " + op;
   for (size_t i = 0; i < axes.size(); ++i)
     text += (i ? ", " : ": ") + std::string(AxisRoleName(axes[i].role)) + " " + axes[i].var.name();
   for (size_t i = 0; i < members.size(); ++i) text += (i ? ", " : "; with ") + members[i];
   return text;
+}
+
+void BlockInfo::AddMembers(const std::vector<BlockInfo>& blocks, const std::set<size_t>& others) {
+  std::string before;
+  for (size_t other : others) {
+    members.push_back(blocks[other].name);
+    before = JoinOps(before, blocks[other].op);
+  }
+  op = JoinOps(before, op);
 }
 
 BlockInfo DescribeBlock(const BlockNode* block) { return Describer(block).Run(); }

@@ -5,6 +5,7 @@
 #ifndef TERN_SCHEDULE_RULES_BLOCK_KIND_H_
 #define TERN_SCHEDULE_RULES_BLOCK_KIND_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ struct BlockAccess {
 
 struct BlockInfo {
   std::string name;
+  std::string op;  // tir::OpOf; of several blocks: of all
   BlockKind kind = BlockKind::kOpaque;
   std::vector<BlockAxis> axes;
   std::vector<BlockAccess> accesses;  // stores first
@@ -84,7 +86,10 @@ struct BlockInfo {
   int64_t operations = 0;             // of one instance: accesses, arithmetic, calls (as 16)
   bool conditional = false;           // some accesses are made under a condition
 
-  // "matmul: M vi, N vj, K vk"
+  // Those of the blocks that are members, in their order; it stands for all of them.
+  void AddMembers(const std::vector<BlockInfo>& blocks, const std::set<size_t>& others);
+  // "matmul: M vi, N vj, K vk", with the operators that its name does not say: "matmul of conv:
+  // ..."
   std::string str() const;
 };
 

@@ -192,5 +192,15 @@ TEST(BlockKind, LoadsThatAreInsideInAnyCaseAreNoCondition) {
   EXPECT_FALSE(block.axes[0].decides);
 }
 
+TEST(BlockKind, NamesOperators) {
+  auto program = [](const std::string& op) {
+    return "func f(A: float32[8], B: float32[8]) { for i in 0..8 { block relu(vi: spatial(8) = i) "
+           "attrs {op = \"" +
+           op + "\"} { B[vi] = max(A[vi], 0.0) } } }";
+  };
+  EXPECT_EQ(DescriptionOf(program("conv+relu")), "relu elementwise of conv+relu: spatial vi");
+  EXPECT_EQ(DescriptionOf(program("relu")), "relu elementwise: spatial vi");
+}
+
 }  // namespace
 }  // namespace tern::schedule

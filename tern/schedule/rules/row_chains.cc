@@ -121,8 +121,8 @@ class ChainFinder : Dataflow {
                      [&](size_t member) { return blocks_[member].kind == BlockKind::kReduction; }))
       return;
     bool exponential = Calls(nodes_[last], "exp"), total = false;
+    block.AddMembers(blocks_, members);
     for (size_t member : members) {
-      block.members.push_back(blocks_[member].name);
       exponential |= Calls(nodes_[member], "exp");
       total |= Sums(member);
       taken_.insert(member);
@@ -233,7 +233,7 @@ class AttentionFinder : Dataflow {
     }
     if (!exponential || !reduction) return;
     members.insert(first);
-    for (size_t member : members) block.members.push_back(blocks_[member].name);
+    block.AddMembers(blocks_, members);
     block.kind = BlockKind::kAttention;
     block.rows = rows;
   }
