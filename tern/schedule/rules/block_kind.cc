@@ -409,6 +409,43 @@ void BlockInfo::AddMembers(const std::vector<BlockInfo>& blocks, const std::set<
 
 BlockInfo DescribeBlock(const BlockNode* block) { return Describer(block).Run(); }
 
+std::optional<BlockInfo> DescribeBatchedGemm(const BlockNode* node, const BlockInfo& block) {
+  std::optional<ReductionUpdate> update = PlainUpdate(node);
+  const BlockAccess* store = block.accesses.empty() ? nullptr : &block.accesses[0];
+  Expr summand = update ? Bare(update->value) : Expr();
+  if (!update || update->op != ExprKind::kAdd || !summand.As<ir::MulNode>() || block.conditional ||
+      !store->by_axes || store->axes.size() != store->indices.size() || store->axes.size() < 2 ||
+      block.axes.size() != store->axes.size() + 1)
+    return {};
+  BlockInfo gemm = block;
+  gemm.kind = BlockKind::kMatmul;
+  gemm.is_batched = true;
+  for (BlockAxis& axis : gemm.axes)
+    axis.role = axis.kind == IterKind::kReduce ? AxisRole::kK : AxisRole::kBatch;
+  gemm.axes[store->axes[store->axes.size() - 2]].role = AxisRole::kM;
+  gemm.axes[store->axes.back()].role = AxisRole::kN;
+  bool has_a = false, has_b = false;
+  for (const BlockAccess& load : gemm.accesses) {
+    if (load.buffer.same(store->buffer)) continue;
+    // Batch axes in the dimensions before the last two, which are K and M of A, or N of B.
+    bool has_k = false, has_m = false, has_n = false;
+    size_t rank = load.indices.size();
+    for (size_t d = 0; d < rank; ++d)
+      for (const BlockAxis& axis : gemm.axes) {
+        if (!ir::UsesVar(load.indices[d], axis.var.node())) continue;
+        bool is_batch = axis.role == AxisRole::kBatch;
+        if (is_batch != (d + 2 < rank) || (!is_batch && !load.indices[d].same(axis.var))) return {};
+        has_k |= axis.role == AxisRole::kK;
+        has_m |= axis.role == AxisRole::kM;
+        has_n |= axis.role == AxisRole::kN;
+      }
+    if (!has_k || has_m == has_n || (has_m ? has_a : has_b)) return {};
+    (has_m ? has_a : has_b) = true;
+  }
+  if (!has_a || !has_b) return {};
+  return gemm;
+}
+
 std::vector<BlockInfo> DescribeBlocks(const PrimFunc& function) {
   std::vector<BlockInfo> blocks;
   for (const BlockNode* block : BlocksIn(function->body)) blocks.push_back(DescribeBlock(block));

@@ -24,7 +24,6 @@
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/register_tiles.h"
-#include "tern/schedule/rules/row_chains.h"
 
 namespace tern::schedule {
 
@@ -296,8 +295,8 @@ int64_t SharedBytes(const Schedule& schedule, const AttentionParts& parts, const
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
   AttentionParts parts = AttentionPartsOf(*schedule, block);
-  Gemm scores = AttentionProduct(*schedule, parts.first, target),
-       values = AttentionProduct(*schedule, parts.last, target);
+  Gemm scores = AttentionGemm(*schedule, parts.first, target),
+       values = AttentionGemm(*schedule, parts.last, target);
   if (MatrixTypeOf(scores, target, machine) != MatrixTypeOf(values, target, machine))
     Refuse("the operands of the two GEMMs are of different types");
   CheckAttention(*schedule, scores, values, target);
