@@ -347,20 +347,20 @@ class Describer {
     for (size_t i : fused) info_.axes[i].role = AxisRole::kBatch;
   }
 
-  bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {
+  bool IsConvolution(const BlockAccess& input, const BlockAccess& weights) {
     ForgetRoles();
-    if (!weights.by_axes || !NoteWindows(image, true)) return false;
+    if (!weights.by_axes || !NoteWindows(input, true)) return false;
     for (size_t i = 0; i < info_.axes.size(); ++i) {
       BlockAxis& axis = info_.axes[i];
-      bool in_image = Contains(image, i), in_weights = Contains(weights, i);
+      bool in_input = Contains(input, i), in_weights = Contains(weights, i);
       if (axis.role == AxisRole::kPixel) {
         if (in_weights) return false;
       } else if (axis.kind == IterKind::kReduce) {
-        if (!in_image || !in_weights) return false;
+        if (!in_input || !in_weights) return false;
         if (axis.role != AxisRole::kWindow) axis.role = AxisRole::kK;
       } else {
-        if (!in_image && !in_weights) return false;
-        axis.role = !in_weights ? AxisRole::kBatch : in_image ? AxisRole::kGroup : AxisRole::kN;
+        if (!in_input && !in_weights) return false;
+        axis.role = !in_weights ? AxisRole::kBatch : in_input ? AxisRole::kGroup : AxisRole::kN;
       }
     }
     return true;

@@ -113,8 +113,8 @@ class MatrixAttention : AttentionScheduler {
           pf = schedule_.ComputeAt(p, last.At("lk"), last.Own("af", "i", "k")),
           vf = schedule_.ComputeAt(v, last.At("lk"), last.Own("bf", "k", "j")),
           vs = schedule_.ComputeAt(v_shared, LoopOf(parts_.last, jo), last.Own("bs", "k", "j"));
-    first.SetLayout(acc, rank, Fragment::kSum, false);
-    last.SetLayout(total_sums, rank, Fragment::kSum, false);
+    first.SetLayout(acc, rank, Fragment::kAccumulator, false);
+    last.SetLayout(total_sums, rank, Fragment::kAccumulator, false);
     first.SetLayout(q, scores_.a);
     first.SetLayout(k, scores_.b);
     last.SetLayout(p, values_.a);
