@@ -92,6 +92,24 @@ std::string MemoryText(const ModelReport& report) {
          text(report.memory->live_bytes) + " are needed at one time\n";
 }
 
+// The nodes of the model that each call of a kernel computes, as comments of a .tir file.
+//   # call 6: matmul 'MatMul_18', add 'Add_19'
+std::string NodesText(const ModelReport& report, const std::string& kernel) {
+  std::string text;
+  for (size_t i = 0; i < report.calls.size(); ++i) {
+    const graph::Kernel& call = report.calls[i];
+    if (call.name != kernel) continue;
+    std::string nodes;
+    for (size_t k = 0; k < call.ops.size(); ++k) {
+      const std::string& label = k == 0 ? call.label() : call.labels[k];
+      nodes += (k ? ", " : "") + call.ops[k];
+      if (!label.empty()) nodes += " '" + ffi::Escaped(label) + "'";
+    }
+    text += "# call " + std::to_string(i) + ": " + nodes + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string OpsText(const graph::Kernel& call) {
@@ -115,7 +133,8 @@ std::string KernelText(const ModelReport& report, const std::string& kernel) {
   for (const KernelReport& candidate : report.kernels) {
     names.push_back(candidate.function->name);
     if (candidate.function->name == kernel)
-      return tir::Print(candidate.function) + "\n" + candidate.schedule.str(kernel);
+      return NodesText(report, kernel) + tir::Print(candidate.function) + "\n" +
+             candidate.schedule.str(kernel);
   }
   TERN_THROW(ValueError) << "--kernel: the model has no kernel '" << kernel << "'"
                          << ffi::DidYouMean(kernel, names)

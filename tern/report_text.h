@@ -20,7 +20,8 @@ struct ReportHead {
 
 // A line for each call, what was not fused and why, generic schedules, memory.
 std::string ReportText(const ModelReport& report, const ReportHead& head);
-// One kernel: its loops, and the schedule that the rules chose. Throws where there is no such one.
+// One kernel: the nodes that its calls compute, its loops, and the schedule that the rules chose.
+// Throws where there is no such one.
 std::string KernelText(const ModelReport& report, const std::string& kernel);
 // The report as one page that needs nothing else.
 std::string ReportPage(const ModelReport& report, const ReportHead& head,

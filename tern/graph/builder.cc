@@ -11,6 +11,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/block_op.h"
 #include "tern/tir/interpreter/evaluate.h"
 
 namespace tern::graph {
@@ -123,6 +124,7 @@ std::vector<tir::Tensor> Compute(const Op& op, const std::string& name, const ir
     inputs.push_back(
         {std::move(tensors[i]), values[i] && values[i]->content ? &*values[i]->content : nullptr});
   Call call(op, name, std::move(inputs), attrs);
+  tir::OpScope scope(op.name);
   std::vector<tir::Tensor> results = op.compute(call);
   if (requirements) *requirements = call.requirements();
   return results;

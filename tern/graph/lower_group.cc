@@ -16,6 +16,8 @@
 #include "tern/ir/visitor.h"
 #include "tern/schedule/nest.h"
 #include "tern/tir/attributes.h"
+#include "tern/tir/block_op.h"
+#include "tern/tir/visitor.h"
 
 namespace tern::graph {
 namespace {
@@ -110,6 +112,19 @@ class GroupLowering {
   std::vector<tir::Tensor> results_;
 };
 
+// The blocks of a program are of its operator.
+class OpTagger : public tir::StmtMutator {
+ public:
+  explicit OpTagger(std::string op) : op_(std::move(op)) {}
+
+ private:
+  using StmtMutator::MutateNode;
+  tir::Stmt MutateNode(const tir::BlockNode* node, const tir::Stmt& stmt) override {
+    return tir::WithOp(MutateChildren(node, stmt), op_);
+  }
+  const std::string op_;
+};
+
 }  // namespace
 
 GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& options) {
@@ -120,6 +135,8 @@ GroupFunction LowerGroup(const std::vector<Node>& nodes, const LowerOptions& opt
   // A serial program, with memory of its own. One that launches kernels is the device's, and so is
   // one of blocks, which rules schedule.
   bool has_blocks = !schedule::BlocksIn(program.function->body).empty();
+  result.function =
+      result.function.WithBody(OpTagger(node->op->name).Mutate(result.function->body));
   if (has_blocks && options.reassociate)
     result.function = result.function.WithAttr(tir::attr::kReassociate, ffi::Any(true));
   if (has_blocks && options.allow_tf32)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tern/tir/block_op.h"
+
 namespace tern::graph {
 namespace {
 
@@ -20,8 +22,9 @@ Stmt MakeStage(const Stage& stage) {
     loops.emplace_back(static_cast<const VarNode*>(iter.binding.get())->name);
     iter.binding = loops.back();
   }
-  Stmt stmt =
-      tir::BlockNode::Make(stage.block->name, iters, stage.init, stage.body, stage.block->span);
+  Stmt stmt = tir::WithOp(
+      tir::BlockNode::Make(stage.block->name, iters, stage.init, stage.body, stage.block->span),
+      tir::OpOf(stage.block));
   for (size_t i = loops.size(); i-- > 0;)
     stmt = tir::ForNode::Make(loops[i], 0, iters[i].extent, tir::ForKind::kSerial, stmt);
   return stmt;

@@ -4,6 +4,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/commuting_update.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -142,6 +143,7 @@ class PrivateCopy {
     Stmt made = BlockNode::Make(name, all.iters, {}, body, loop_->span);
     auto block = ffi::Make<BlockNode>(*made.As<BlockNode>());
     block->predicate = all.predicate;
+    SetOp(block.get(), OpOf(nest_.block));
     Stmt stmt = Stmt(block);
     for (size_t i = all.loops.vars.size(); i-- > 0;) {
       bool thread = threads_ && i == 1;

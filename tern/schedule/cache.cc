@@ -9,6 +9,7 @@
 #include "tern/schedule/schedule.h"
 #include "tern/tir/analysis/access_regions.h"
 #include "tern/tir/analysis/memory_effects.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -77,9 +78,9 @@ struct Copy {
   Stmt stmt;
   bool conditional = false;  // some of it is left out
 };
-Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
-             const std::vector<Range>& box, const Expr& condition, bool inwards,
-             const arith::Analyzer& outside) {
+Copy CopyBox(const std::string& name, const std::string& op, const Buffer& outer,
+             const Buffer& inner, const std::vector<Range>& box, const Expr& condition,
+             bool inwards, const arith::Analyzer& outside) {
   FreshLoops loops;
   std::vector<BlockIter> iters;
   std::vector<Expr> there, here;
@@ -104,6 +105,7 @@ Copy CopyBox(const std::string& name, const Buffer& outer, const Buffer& inner,
   Stmt copy = BlockNode::Make(name, iters, {}, body);
   auto block = ffi::Make<BlockNode>(*copy.As<BlockNode>());
   block->predicate = And(predicate, condition);
+  SetOp(block.get(), op);
   return {loops.Around(Stmt(block)), predicate.get() != nullptr};
 }
 
@@ -207,7 +209,7 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
   std::vector<Expr> shape;
   for (const Range& range : box) shape.push_back(range.extent);
   Buffer cache = BufferNode::Make(name, buffer->dtype, shape, {}, scope);
-  Copy copy = CopyBox(name, buffer, cache, box, condition, !writes, analyzer);
+  Copy copy = CopyBox(name, OpOf(block), buffer, cache, box, condition, !writes, analyzer);
   AccessRewrite rewrite;
   rewrite.load = [&, &box = box](const Buffer& loaded, const std::vector<Expr>& indices) {
     return loaded.same(buffer) ? ir::BufferLoadNode::Make(cache, From(box, indices, analyzer))

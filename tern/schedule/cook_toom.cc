@@ -104,7 +104,7 @@ WinogradTransforms MakeWinogradTransforms(int64_t m, int64_t r) {
       scale = scale * (points[j] - points[l]);
     }
     others.resize(n);
-    filter.image.push_back(others);
+    filter.input.push_back(others);
     filter.weights.push_back(Powers(points[j], r));
     for (Rational& weight : filter.weights.back()) weight = weight / scale;
     std::vector<Rational> powers = Powers(points[j], m);
@@ -112,7 +112,7 @@ WinogradTransforms MakeWinogradTransforms(int64_t m, int64_t r) {
   }
   Polynomial all = {{1, 1}};
   for (Rational point : points) all = TimesRoot(all, point);
-  filter.image.push_back(all);
+  filter.input.push_back(all);
   filter.weights.push_back(LastOf(r));
   for (int64_t i = 0; i < m; ++i) filter.result[i].push_back({i + 1 == m, 1});
   return filter;

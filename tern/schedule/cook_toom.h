@@ -29,7 +29,7 @@ using Matrix = std::vector<std::vector<Rational>>;  // rows
 
 // y = At ((G w) * (Bt x)), where * multiplies element by element.
 struct WinogradTransforms {
-  Matrix image;    // Bt, of the input: m + r - 1 rows of as many
+  Matrix input;    // Bt, of the input: m + r - 1 rows of as many
   Matrix weights;  // G: m + r - 1 rows of r
   Matrix result;   // At: m rows of m + r - 1
 };

@@ -20,15 +20,15 @@ TEST(CookToom, ComputesTheFilter) {
   for (int64_t r = 2; r < kMostPoints; ++r)
     for (int64_t m = 2; m + r - 1 <= kMostPoints; ++m) {
       WinogradTransforms filter = MakeWinogradTransforms(m, r);
-      std::vector<Rational> image, weights;
-      for (int64_t i = 0; i < m + r - 1; ++i) image.push_back(Rational::Make(3 * i * i - 7, 2));
+      std::vector<Rational> input, weights;
+      for (int64_t i = 0; i < m + r - 1; ++i) input.push_back(Rational::Make(3 * i * i - 7, 2));
       for (int64_t i = 0; i < r; ++i) weights.push_back(Rational::Make(5 - 2 * i, 3));
-      ASSERT_EQ(filter.image.size(), image.size());
+      ASSERT_EQ(filter.input.size(), input.size());
       std::vector<Rational> products;
-      for (size_t i = 0; i < image.size(); ++i)
-        products.push_back(Dot(filter.image[i], image) * Dot(filter.weights[i], weights));
+      for (size_t i = 0; i < input.size(); ++i)
+        products.push_back(Dot(filter.input[i], input) * Dot(filter.weights[i], weights));
       for (int64_t y = 0; y < m; ++y) {
-        std::vector<Rational> window(image.begin() + y, image.begin() + y + r);
+        std::vector<Rational> window(input.begin() + y, input.begin() + y + r);
         EXPECT_EQ(Dot(filter.result[y], products), Dot(window, weights)) << m << " " << r;
       }
     }

@@ -65,13 +65,13 @@ std::optional<WindowDim> DimOf(const BlockNode* block, const Expr& index) {
   return dim;
 }
 
-// An element of an image, and what there is beyond it.
-struct ImageRead {
+// An element of an input, and what there is beyond it.
+struct InputRead {
   Expr expr;  // the load, or the select around it
   const ir::BufferLoadNode* load = nullptr;
   std::vector<Expr> conditions;  // under which it is loaded
   Expr border;                   // the value elsewhere
-  std::vector<WindowDim> dims;   // the last ones of the image
+  std::vector<WindowDim> dims;   // the last ones of the input
 
   size_t others() const { return load->indices.size() - dims.size(); }
   const Expr& index(size_t dim) const { return load->indices[others() + dim]; }
@@ -104,8 +104,8 @@ std::vector<WindowDim> DimsOf(const BlockNode* block, const ir::BufferLoadNode* 
   return dims;
 }
 
-std::optional<ImageRead> FindImage(const BlockNode* block, const Expr& value) {
-  ImageRead found;
+std::optional<InputRead> FindInput(const BlockNode* block, const Expr& value) {
+  InputRead found;
   ir::ForEachExpr(value, [&](const Expr& expr) {
     const auto* select = expr.As<ir::SelectNode>();
     const auto* load = (select ? select->true_value : expr).As<ir::BufferLoadNode>();
@@ -129,18 +129,18 @@ std::optional<ImageRead> FindImage(const BlockNode* block, const Expr& value) {
   return found;
 }
 
-// A comparison of indices of the image, at others.
-Expr ConditionAt(const ImageRead& image, const Expr& condition, const std::vector<Expr>& at) {
+// A comparison of indices of the input, at others.
+Expr ConditionAt(const InputRead& input, const Expr& condition, const std::vector<Expr>& at) {
   Expr result;
   ir::DispatchExpr(condition.get(), [&]<class T>(const T* node) {
     if constexpr (std::is_same_v<T, ir::LTNode> || std::is_same_v<T, ir::LENode> ||
                   std::is_same_v<T, ir::GTNode> || std::is_same_v<T, ir::GENode>) {
       for (size_t d = 0; d < at.size() && !result; ++d) {
         auto difference = arith::LinearSum::Of(node->a), b = arith::LinearSum::Of(node->b),
-             index = arith::LinearSum::Of(image.index(d));
+             index = arith::LinearSum::Of(input.index(d));
         if (!difference || !b || !difference->Add(*b, -1)) return;
         int64_t factor =
-            difference->CoefficientOf(image.dims[d].position->var.node()) / image.dims[d].stride;
+            difference->CoefficientOf(input.dims[d].position->var.node()) / input.dims[d].stride;
         bool is_of_index =
             factor != 0 && difference->Add(*index, -factor) && difference->terms.empty();
         if (!is_of_index) continue;
@@ -150,21 +150,21 @@ Expr ConditionAt(const ImageRead& image, const Expr& condition, const std::vecto
     }
   });
   if (!result)
-    Refuse("the padding of " + image.load->buffer->name + " is not a condition on its indices");
+    Refuse("the padding of " + input.load->buffer->name + " is not a condition on its indices");
   return result;
 }
 
 class WindowFlattener {
  public:
-  WindowFlattener(const BlockNode* block, const ReductionUpdate& update, const ImageRead& image,
+  WindowFlattener(const BlockNode* block, const ReductionUpdate& update, const InputRead& input,
                   const std::vector<std::string>& names, int64_t multiple)
-      : block_(block), update_(update), image_(image) {
-    columns_ = RoundUp(image.columns(), multiple);
-    row_ = image.dims.size() > 1 ? image.dims.back().length() : columns_ + image.reach();
-    plane_ = RoundUp(columns_ + image.reach(), row_);
+      : block_(block), update_(update), input_(input) {
+    columns_ = RoundUp(input.columns(), multiple);
+    row_ = input.dims.size() > 1 ? input.dims.back().length() : columns_ + input.reach();
+    plane_ = RoundUp(columns_ + input.reach(), row_);
     for (const BlockIter& iter : block->iters)
-      if (IsOwn(iter)) is_apart_ &= IsOfImage(iter);
-    std::vector<Expr> image_shape, result_shape;
+      if (IsOwn(iter)) is_apart_ &= IsOfInput(iter);
+    std::vector<Expr> input_shape, result_shape;
     for (const BlockIter& iter : block->iters) {
       if (!IsOwn(iter)) continue;
       if (is_apart_)
@@ -172,14 +172,14 @@ class WindowFlattener {
       else
         result_shape.push_back(iter.extent);
     }
-    for (size_t d = 0; d < image.others(); ++d)
+    for (size_t d = 0; d < input.others(); ++d)
       if (const BlockIter* axis = OtherAxis(d); axis && !LoopOf(*axis))
-        image_shape.push_back(axis->extent);
-    for (const WindowDim& dim : image.dims)
-      if (dim.phases() > 1) image_shape.emplace_back(dim.phases());
-    image_shape.emplace_back(plane_);
+        input_shape.push_back(axis->extent);
+    for (const WindowDim& dim : input.dims)
+      if (dim.phases() > 1) input_shape.emplace_back(dim.phases());
+    input_shape.emplace_back(plane_);
     result_shape.emplace_back(columns_);
-    flat_ = BufferNode::Make(names[0], image.load->buffer->dtype, image_shape);
+    flat_ = BufferNode::Make(names[0], input.load->buffer->dtype, input_shape);
     sums_ = BufferNode::Make(names[1], update.store->buffer->dtype, result_shape);
   }
 
@@ -194,25 +194,25 @@ class WindowFlattener {
 
  private:
   bool IsPosition(const BlockIter& iter) const {
-    return std::any_of(image_.dims.begin(), image_.dims.end(),
+    return std::any_of(input_.dims.begin(), input_.dims.end(),
                        [&](const WindowDim& dim) { return dim.position == &iter; });
   }
   // Of the result, and no position.
   bool IsOwn(const BlockIter& iter) const {
     return iter.kind == IterKind::kSpatial && !IsPosition(iter);
   }
-  bool IsOfImage(const BlockIter& iter) const {
-    for (size_t d = 0; d < image_.others(); ++d)
+  bool IsOfInput(const BlockIter& iter) const {
+    for (size_t d = 0; d < input_.others(); ++d)
       if (OtherAxis(d) == &iter) return true;
     return false;
   }
   // The axis of a dimension that is none of windows; null: it has a constant index.
   const BlockIter* OtherAxis(size_t dim) const {
-    const Expr& index = image_.load->indices[dim];
+    const Expr& index = input_.load->indices[dim];
     if (ir::AsConstInt(index)) return nullptr;
     for (const BlockIter& iter : block_->iters)
       if (iter.var.get() == index.get() && !IsPosition(iter)) return &iter;
-    Refuse("an index of " + image_.load->buffer->name + " is neither an axis nor one of windows");
+    Refuse("an index of " + input_.load->buffer->name + " is neither an axis nor one of windows");
   }
 
   void AddLoop(const BlockIter& iter) {
@@ -230,24 +230,24 @@ class WindowFlattener {
     return block->Add(AxisName(iter), FusedAxes{{&iter}}, iter.kind);
   }
 
-  // The image with its border.
+  // The input with its border.
   Stmt FillFlat() const {
-    NewBlock fill(flat_->name);
+    NewBlock fill(flat_->name, block_);
     std::vector<Expr> place, from, phases;
-    for (size_t d = 0; d < image_.others(); ++d) {
+    for (size_t d = 0; d < input_.others(); ++d) {
       const BlockIter* axis = OtherAxis(d);
       if (!axis) {
-        from.push_back(image_.load->indices[d]);
+        from.push_back(input_.load->indices[d]);
         continue;
       }
-      // An axis of a sum is one of the image like others.
+      // An axis of a sum is one of the input like others.
       const Var* loop = LoopOf(*axis);
       from.push_back(loop ? fill.AddAround(AxisName(*axis), *axis, *loop)
                           : fill.Add(AxisName(*axis), axis->extent, IterKind::kSpatial));
       if (!loop) place.push_back(from.back());
     }
-    for (size_t d = 0; d < image_.dims.size(); ++d) {
-      int64_t count = image_.dims[d].phases();
+    for (size_t d = 0; d < input_.dims.size(); ++d) {
+      int64_t count = input_.dims[d].phases();
       phases.emplace_back(int64_t{0});
       if (count == 1) continue;
       phases.back() = fill.Add("p" + std::to_string(d), Expr(count), IterKind::kSpatial);
@@ -257,17 +257,17 @@ class WindowFlattener {
     place.push_back(element);
     std::vector<Expr> at = IndicesAt(element, phases);
     from.insert(from.end(), at.begin(), at.end());
-    Expr border = image_.border.get() ? image_.border : ir::MakeConst(flat_->dtype, 0);
+    Expr border = input_.border.get() ? input_.border : ir::MakeConst(flat_->dtype, 0);
     Expr value = ir::SelectNode::Make(InsideAt(at),
-                                      ir::BufferLoadNode::Make(image_.load->buffer, from), border);
+                                      ir::BufferLoadNode::Make(input_.load->buffer, from), border);
     return fill.Finish({}, BufferStoreNode::Make(flat_, place, value));
   }
 
-  // Indices of the image, of an element of the flat one.
+  // Indices of the input, of an element of the flat one.
   std::vector<Expr> IndicesAt(const Expr& element, const std::vector<Expr>& phases) const {
     std::vector<Expr> at;
-    for (size_t d = 0; d < image_.dims.size(); ++d) {
-      const WindowDim& dim = image_.dims[d];
+    for (size_t d = 0; d < input_.dims.size(); ++d) {
+      const WindowDim& dim = input_.dims[d];
       Expr row = ir::FloorDiv(element, Expr(dim.pitch));
       if (d > 0) row = ir::FloorMod(row, Expr(dim.length()));
       at.push_back(
@@ -275,7 +275,7 @@ class WindowFlattener {
     }
     return at;
   }
-  // Elements behind the last window are not in the image, whatever is said of its border.
+  // Elements behind the last window are not in the input, whatever is said of its border.
   Expr InsideAt(const std::vector<Expr>& at) const {
     arith::Analyzer analyzer;
     std::vector<Expr> conditions;
@@ -284,9 +284,9 @@ class WindowFlattener {
       for (size_t i = 0; i + 1 < conditions.size(); ++i)
         if (ir::StructuralEqual(conditions[i], conditions.back())) return conditions.pop_back();
     };
-    for (const Expr& condition : image_.conditions) add(ConditionAt(image_, condition, at));
+    for (const Expr& condition : input_.conditions) add(ConditionAt(input_, condition, at));
     for (size_t d = 0; d < at.size(); ++d)
-      add(at[d] < image_.load->buffer->shape[image_.others() + d]);
+      add(at[d] < input_.load->buffer->shape[input_.others() + d]);
     Expr inside;
     for (const Expr& condition : conditions) inside = And(inside, condition);
     return inside;
@@ -294,7 +294,7 @@ class WindowFlattener {
 
   // The reduction over windows that begin one element after the other.
   Stmt Reduce() const {
-    NewBlock reduce(block_->name);
+    NewBlock reduce(block_->name, block_);
     std::vector<Expr> place, from;
     for (const BlockIter& iter : block_->iters) {
       if (!IsOwn(iter)) continue;
@@ -306,15 +306,15 @@ class WindowFlattener {
     for (const BlockIter& iter : block_->iters)
       if (iter.kind == IterKind::kReduce) AddAxis(&reduce, iter);
 
-    for (size_t d = 0; d < image_.others(); ++d)
+    for (size_t d = 0; d < input_.others(); ++d)
       if (const BlockIter* axis = OtherAxis(d); axis && !LoopOf(*axis)) from.push_back(axis->var);
-    for (const WindowDim& dim : image_.dims) {
+    for (const WindowDim& dim : input_.dims) {
       if (dim.phases() > 1) from.push_back(ir::FloorMod(dim.place(), Expr(dim.stride)));
       element = element + ir::FloorDiv(dim.place(), Expr(dim.stride)) * Expr(dim.pitch);
     }
     from.push_back(element);
     for (Expr& index : from) index = arith::Analyzer().Simplify(index);
-    Expr value = ReplacePart(update_.value, image_.expr, ir::BufferLoadNode::Make(flat_, from));
+    Expr value = ReplacePart(update_.value, input_.expr, ir::BufferLoadNode::Make(flat_, from));
     Expr old = ir::BufferLoadNode::Make(sums_, place), first;
     AccessRewrite rewrite;
     rewrite.store = [&](const Buffer&, const std::vector<Expr>&, const Expr& start) {
@@ -322,7 +322,7 @@ class WindowFlattener {
       return BufferStoreNode::Make(sums_, place, start);
     };
     Stmt init = RewriteAccesses(block_->init, rewrite);
-    for (const WindowDim& dim : image_.dims)
+    for (const WindowDim& dim : input_.dims)
       if (UsesAxis(value, *dim.position) || UsesAxis(first, *dim.position))
         Refuse("axis " + dim.position->var.name() +
                " is used for more than the position of a window");
@@ -330,16 +330,16 @@ class WindowFlattener {
     return reduce.Finish(Substitute(init, reduce.values), Substitute(step, reduce.values));
   }
 
-  // What belongs to windows of the image.
+  // What belongs to windows of the input.
   Stmt Place() const {
-    NewBlock out(sums_->name);
+    NewBlock out(sums_->name, block_);
     std::vector<Expr> from, place;
     Expr column = int64_t{0};
     for (const BlockIter& iter : block_->iters) {
       if (iter.kind != IterKind::kSpatial) continue;
       Expr axis = AddAxis(&out, iter);
       if (IsOwn(iter) && !LoopOf(iter)) from.push_back(axis);
-      for (const WindowDim& dim : image_.dims)
+      for (const WindowDim& dim : input_.dims)
         if (dim.position == &iter) column = column + axis * Expr(dim.pitch);
     }
     from.push_back(arith::Analyzer().Simplify(column));
@@ -351,9 +351,9 @@ class WindowFlattener {
 
   const BlockNode* block_;
   const ReductionUpdate& update_;
-  const ImageRead& image_;
+  const InputRead& input_;
   int64_t columns_ = 0, plane_ = 0, row_ = 0;
-  bool is_apart_ = true;  // each result has a part of the image to itself
+  bool is_apart_ = true;  // each result has a part of the input to itself
   FreshLoops around_;     // over these parts
   std::vector<const BlockIter*> around_axes_;
   Buffer flat_, sums_;
@@ -373,16 +373,16 @@ Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t 
       Refuse("block " + block_name + " does not run over all of its axes");
     if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     SoleResult(block);
-    std::optional<ImageRead> image = FindImage(block, update->value);
-    if (!image) Refuse("block " + block_name + " reads no windows of static sizes");
-    CheckRoundsUp(Expr(image->columns()), multiple);
+    std::optional<InputRead> input = FindInput(block, update->value);
+    if (!input) Refuse("block " + block_name + " reads no windows of static sizes");
+    CheckRoundsUp(Expr(input->columns()), multiple);
     Names made = {block_name + "_input", block_name + "_output"};
     std::copy(names.begin(), names.end(), made.begin());
     for (const std::string& name : made) {
       CheckNewBuffer(name);
       CheckNewBlock(name);
     }
-    WindowFlattener flattener(block, *update, *image, made, multiple);
+    WindowFlattener flattener(block, *update, *input, made, multiple);
     SetBody(flattener.Replace(tree(), nest.top()));
     for (const std::string& name : made) facts_[name] = {true, true, true};
     facts_[block_name] = {true, true, true};

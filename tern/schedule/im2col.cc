@@ -259,7 +259,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
            sums = make(made[2], result->dtype, batch, m, n);
     auto fill = [&](const Buffer& buffer, const Expr& operand, const Axes& axes, const FusedAxes& a,
                     const FusedAxes& b) {
-      NewBlock copy(buffer->name);
+      NewBlock copy(buffer->name, block.get());
       add(&copy, axes);
       Expr i = copy.Add("i", a, IterKind::kSpatial), j = copy.Add("j", b, IterKind::kSpatial);
       return copy.Finish({}, BufferStoreNode::Make(buffer, indices(copy, axes, i, j),
@@ -268,7 +268,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     Stmt fill_left = fill(left, first.Kept(), left_batch, rows, steps),
          fill_right = fill(right, second.Kept(), right_batch, steps, columns);
 
-    NewBlock multiply(block_name);
+    NewBlock multiply(block_name, block.get());
     add(&multiply, batch);
     Expr i = multiply.Add("i", rows, IterKind::kSpatial),
          j = multiply.Add("j", columns, IterKind::kSpatial),
@@ -288,7 +288,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     };
     Stmt init = Substitute(RewriteAccesses(block->init, rewrite), multiply.values);
 
-    NewBlock out(made[2]);
+    NewBlock out(made[2], block.get());
     add(&out, batch);
     Expr oi = out.Add("i", rows, IterKind::kSpatial),
          oj = out.Add("j", columns, IterKind::kSpatial);

@@ -6,6 +6,7 @@
 #include "tern/arith/iter_map.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -113,6 +114,23 @@ std::vector<const StmtNode*> ReadersOf(const Stmt& root, const Buffer& buffer) {
   return scan.readers;
 }
 
+// Blocks that read a buffer compute its operators, too.
+Stmt AddOp(const Stmt& root, const Buffer& buffer, const std::string& op) {
+  struct Adder : StmtMutator {
+    using StmtMutator::MutateNode;
+    Stmt MutateNode(const BlockNode* node, const Stmt& stmt) override {
+      Stmt result = MutateChildren(node, stmt);
+      return Reads(node, buffer) ? WithOp(result, JoinOps(op, OpOf(node))) : result;
+    }
+    Buffer buffer;
+    std::string op;
+  } adder;
+  if (op.empty()) return root;
+  adder.buffer = buffer;
+  adder.op = op;
+  return adder.Mutate(root);
+}
+
 }  // namespace
 
 void Schedule::ComputeInline(const std::string& block_name) {
@@ -144,7 +162,7 @@ void Schedule::ComputeInline(const std::string& block_name) {
     };
     RemoveStmt(nest.top().get());
     if (const AllocateNode* left = AllocationOf(tree(), buffer)) ReplaceStmt(left, left->body);
-    SetBody(RewriteAccesses(function_->body, rewrite));
+    SetBody(RewriteAccesses(AddOp(function_->body, buffer, OpOf(block)), rewrite));
     facts_.erase(block_name);
     return {};
   });
@@ -195,6 +213,7 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
     Stmt joined = RewriteAccesses(Substitute(consumer->body, axes), rewrite);
     auto copy = CopyBlock(producer);
     copy->body = joined;
+    SetOp(copy.get(), JoinOps(OpOf(producer), OpOf(consumer)));
     RemoveStmt(top.get());
     ReplaceStmt(producer, Stmt(copy));
     const AllocateNode* allocation = AllocationOf(tree(), buffer);

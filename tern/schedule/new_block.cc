@@ -95,7 +95,8 @@ Expr NewBlock::AddAround(const std::string& axis, const BlockIter& old, const Va
 }
 
 Stmt NewBlock::Finish(Stmt init, Stmt body) const {
-  return loops_.Around(BlockNode::Make(name_, iters_, std::move(init), std::move(body)));
+  return loops_.Around(
+      tir::WithOp(BlockNode::Make(name_, iters_, std::move(init), std::move(body)), op_));
 }
 
 std::vector<size_t> DynamicBesideStatic(const std::vector<Expr>& extents) {

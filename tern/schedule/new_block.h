@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tern/schedule/nest.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -33,10 +34,11 @@ struct FusedAxes {
   void Take(const tir::Expr& at, ir::VarMap* values) const;
 };
 
-// A block over new axes in loops of its own.
+// A block over new axes in loops of its own, which computes a part of what another one is for.
 class NewBlock {
  public:
-  explicit NewBlock(std::string name) : name_(std::move(name)) {}
+  NewBlock(std::string name, const tir::BlockNode* of)
+      : name_(std::move(name)), op_(tir::OpOf(of)) {}
 
   tir::Expr Add(const std::string& axis, const tir::Expr& extent, tir::IterKind kind);
   // In the place of old ones.
@@ -50,7 +52,7 @@ class NewBlock {
   ir::VarMap values;  // of the old axes
 
  private:
-  std::string name_;
+  std::string name_, op_;
   FreshLoops loops_;
   std::vector<tir::BlockIter> iters_;
 };

@@ -6,6 +6,7 @@
 #include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/schedule.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -89,7 +90,7 @@ bool HasZerosBeyond(const Stmt& body, const Padded& pad, const Extents& extents)
 }
 
 // Elements of one copied to the other: into the padded one with zeros around, or out of it.
-Stmt CopyPadded(const Padded& pad, const Extents& extents, bool in) {
+Stmt CopyPadded(const Padded& pad, const Extents& extents, bool in, const std::string& op) {
   FreshLoops loops;
   std::vector<BlockIter> iters;
   std::vector<Expr> at;
@@ -108,8 +109,8 @@ Stmt CopyPadded(const Padded& pad, const Extents& extents, bool in) {
   const Buffer &from = in ? pad.whole : pad.padded, &to = in ? pad.padded : pad.whole;
   Expr value = ir::BufferLoadNode::Make(from, at);
   if (in) value = ir::SelectNode::Make(inside, value, ir::MakeConst(from->dtype, 0));
-  return loops.Around(
-      BlockNode::Make(pad.padded->name, iters, {}, BufferStoreNode::Make(to, at, value)));
+  Stmt block = BlockNode::Make(pad.padded->name, iters, {}, BufferStoreNode::Make(to, at, value));
+  return loops.Around(WithOp(block, op));
 }
 
 // Extends the axes of a block to multiples of the factors.
@@ -263,7 +264,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     for (const Padded& pad : pads) {
       main = ReplaceBuffer(main, pad.whole, pad.padded);
       bool result = pad.whole.same(update->store->buffer);
-      (result ? after : row).push_back(CopyPadded(pad, extents, !result));
+      (result ? after : row).push_back(CopyPadded(pad, extents, !result, OpOf(block)));
       facts_[pad.padded->name] = {true, true, true};
     }
     row.push_back(main);

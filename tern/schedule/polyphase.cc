@@ -16,16 +16,16 @@ namespace {
 int64_t FloorDivide(int64_t a, int64_t b) { return (a - (((a % b) + b) % b)) / b; }
 
 // A dimension of a transposed convolution: of t = position + shift - tap only multiples of the
-// stride count, and the image is read at t // stride.
+// stride count, and the input is read at t // stride.
 struct PhaseDim {
   const BlockIter *position = nullptr, *tap = nullptr;
   int64_t stride = 1, shift = 0;
   int64_t taps = 0;
-  Var at{"at"};  // in the image
+  Var at{"at"};  // in the input
 
   // Of one phase, of which there are `stride`.
   int64_t window() const { return (taps + stride - 1) / stride; }
-  // Where the image is read for the first position and the first tap of the window.
+  // Where the input is read for the first position and the first tap of the window.
   int64_t first() const { return FloorDivide(shift, stride) - (window() - 1); }
   // The least t // stride that a tap has.
   int64_t least() const { return -FloorDivide(taps - 1 - shift, stride); }
@@ -67,7 +67,7 @@ bool IsZeroValue(const Expr& value) { return IsZero(value) || ir::IsConst(value,
 // A transposed convolution. The input, which is read by a part of the taps, is one of
 // PhaseDim::at.
 struct Phases {
-  Expr part, image, weights;
+  Expr part, input, weights;
   std::vector<PhaseDim> dims;
   FusedAxes outputs;
   std::vector<const BlockIter*> batch, channels;
@@ -99,25 +99,25 @@ Phases ReadPhases(const BlockNode* block, const Expr& a, const Expr& b) {
   if (!first && !FindDims(block, b, &found))
     Refuse("no factor of block " + block->name +
            " is zero but where a position less a tap is a multiple of a stride");
-  found.part = found.image = first ? a : b;
+  found.part = found.input = first ? a : b;
   found.weights = first ? b : a;
   arith::Analyzer analyzer;
   for (PhaseDim& dim : found.dims) {
     dim.at = Var("at", dim.position->var.dtype());
     Expr position = dim.tap->var + dim.at * Expr(dim.stride) - Expr(dim.shift);
-    found.image =
-        analyzer.Simplify(ir::Substitute(found.image, {{dim.position->var.node(), position}}));
-    if (UsesAxis(found.image, *dim.tap) || UsesAxis(found.weights, *dim.position))
+    found.input =
+        analyzer.Simplify(ir::Substitute(found.input, {{dim.position->var.node(), position}}));
+    if (UsesAxis(found.input, *dim.tap) || UsesAxis(found.weights, *dim.position))
       Refuse("axis " + dim.tap->var.name() + " is used for more than the tap of a window");
   }
   for (const BlockIter& iter : block->iters) {
     if (found.DimOfPosition(&iter) || found.DimOfTap(&iter)) continue;
-    bool in_image = UsesAxis(found.image, iter), in_weights = UsesAxis(found.weights, iter);
+    bool in_input = UsesAxis(found.input, iter), in_weights = UsesAxis(found.weights, iter);
     if (iter.kind == IterKind::kReduce)
       found.channels.push_back(&iter);
-    else if (iter.kind != IterKind::kSpatial || in_image == in_weights)
+    else if (iter.kind != IterKind::kSpatial || in_input == in_weights)
       Refuse("axis " + iter.var.name() + " is not an axis of exactly one operand");
-    else if (in_image)
+    else if (in_input)
       found.batch.push_back(&iter);
     else
       found.outputs.axes.push_back(&iter);
@@ -125,18 +125,18 @@ Phases ReadPhases(const BlockNode* block, const Expr& a, const Expr& b) {
   return found;
 }
 
-// An image that may have such conditions already.
-Expr ZeroUnless(const std::vector<Expr>& conditions, const Expr& image) {
-  const auto* select = image.As<ir::SelectNode>();
+// An input that may have such conditions already.
+Expr ZeroUnless(const std::vector<Expr>& conditions, const Expr& input) {
+  const auto* select = input.As<ir::SelectNode>();
   std::vector<Expr> known = select ? Conjuncts(select->condition) : std::vector<Expr>();
   Expr all = select ? select->condition : Expr();
   for (const Expr& condition : conditions)
     if (std::none_of(known.begin(), known.end(),
                      [&](const Expr& one) { return ir::StructuralEqual(one, condition); }))
       all = And(condition, all);
-  if (!all.get()) return image;
+  if (!all.get()) return input;
   return select ? ir::SelectNode::Make(all, select->true_value, select->false_value)
-                : ir::SelectNode::Make(all, image, ir::MakeConst(image.dtype(), 0));
+                : ir::SelectNode::Make(all, input, ir::MakeConst(input.dtype(), 0));
 }
 
 class PhaseSplitter {
@@ -208,7 +208,7 @@ class PhaseSplitter {
 
   // The taps of each phase, the last one first; zeros where a phase has fewer than others.
   Stmt FillWeights() const {
-    NewBlock fill(weights_->name);
+    NewBlock fill(weights_->name, block_);
     std::vector<Expr> phase, place = {Expr()};
     for (size_t d = 0; d < phases_.dims.size(); ++d)
       phase.push_back(
@@ -235,7 +235,7 @@ class PhaseSplitter {
 
   // At stride 1, with a filter for each phase and output.
   Stmt Convolve() const {
-    NewBlock conv(block_->name);
+    NewBlock conv(block_->name, block_);
     std::vector<Expr> place, from = {Expr()};
     std::vector<Expr> at(phases_.dims.size());
     for (const Place& one : PlacesOf()) {
@@ -262,9 +262,9 @@ class PhaseSplitter {
       if (dim.first() < dim.least())
         needed.push_back(arith::Analyzer().Simplify(at[d] >= Expr(dim.least())));
     }
-    Expr image = arith::Analyzer().Simplify(ir::Substitute(phases_.image, conv.values));
-    image = ZeroUnless(needed, image);
-    Expr value = ReplacePart(update_.value, phases_.part, image);
+    Expr input = arith::Analyzer().Simplify(ir::Substitute(phases_.input, conv.values));
+    input = ZeroUnless(needed, input);
+    Expr value = ReplacePart(update_.value, phases_.part, input);
     value = ReplacePart(value, phases_.weights, ir::BufferLoadNode::Make(weights_, from));
     Expr old = ir::BufferLoadNode::Make(sums_, place), start;
     AccessRewrite rewrite;
@@ -283,7 +283,7 @@ class PhaseSplitter {
 
   // Depth to space.
   Stmt Interleave() const {
-    NewBlock out(sums_->name);
+    NewBlock out(sums_->name, block_);
     std::vector<Expr> from, place, phase;
     for (const BlockIter& iter : block_->iters)
       if (iter.kind == IterKind::kSpatial)

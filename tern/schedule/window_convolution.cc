@@ -29,9 +29,9 @@ Expr OfSum(const Expr& operand, const BlockIter& position, const BlockIter& insi
 // index both operands, or none.
 class Reader {
  public:
-  Reader(const BlockNode* block, const Expr& image, const Expr& weights)
+  Reader(const BlockNode* block, const Expr& input, const Expr& weights)
       : block_(block), weights_(weights) {
-    found_.image = image;
+    found_.input = input;
     found_.weights = weights;
   }
 
@@ -44,13 +44,13 @@ class Reader {
   WindowConvolution Sort() {
     for (const BlockIter& iter : block_->iters) {
       if (IsWindow(&iter)) continue;
-      bool in_image = UsesAxis(found_.image, iter), in_weights = UsesAxis(weights_, iter);
+      bool in_input = UsesAxis(found_.input, iter), in_weights = UsesAxis(weights_, iter);
       if (iter.kind == IterKind::kReduce)
         found_.channels.axes.push_back(&iter);
-      else if (iter.kind != IterKind::kSpatial || in_image == in_weights)
+      else if (iter.kind != IterKind::kSpatial || in_input == in_weights)
         Refuse("axis " + iter.var.name() + " is not an axis of exactly one operand");
       else
-        (in_image ? found_.images : found_.outputs).axes.push_back(&iter);
+        (in_input ? found_.batch : found_.outputs).axes.push_back(&iter);
     }
     return std::move(found_);
   }
@@ -71,9 +71,9 @@ class Reader {
       window.position = &position;
       window.inside = &inside;
       window.at = Var("at", position.var.dtype());
-      Expr image = OfSum(found_.image, position, inside, window.at);
-      if (!image.get()) continue;
-      found_.image = image;
+      Expr input = OfSum(found_.input, position, inside, window.at);
+      if (!input.get()) continue;
+      found_.input = input;
       found_.windows.push_back(std::move(window));
       return;
     }

@@ -26,9 +26,9 @@ struct WindowConvolution {
   tir::Buffer result;
   std::vector<tir::Expr> place;  // indices of the result
   tir::Expr initial;             // of the accumulators; null for 0
-  tir::Expr image, weights;      // operands; the input is indexed by Window::at
+  tir::Expr input, weights;      // operands; the input is indexed by Window::at
   std::vector<Window> windows;
-  FusedAxes images, channels, outputs;
+  FusedAxes batch, channels, outputs;
 };
 
 // A float that is 0.

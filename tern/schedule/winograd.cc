@@ -22,14 +22,14 @@ Expr As(DataType dtype, const Expr& expr) {
 // Makes the blocks.
 class Transformer {
  public:
-  Transformer(const WindowConvolution& conv, std::string block, const Schedule::Names& made,
+  Transformer(const WindowConvolution& conv, const BlockNode* block, const Schedule::Names& made,
               int64_t m, int64_t multiple, DataType dtype)
-      : conv_(conv), block_(std::move(block)), made_(made), m_(m), dtype_(dtype) {
-    Expr all = conv.images.extent();
+      : conv_(conv), block_(block), made_(made), m_(m), dtype_(dtype) {
+    Expr all = conv.batch.extent();
     for (const Window& window : conv.windows) {
       per_image_ = per_image_ * window.tiles;
       all = all * window.tiles;
-      points_.emplace_back(static_cast<int64_t>(window.filter.image.size()));
+      points_.emplace_back(static_cast<int64_t>(window.filter.input.size()));
     }
     per_image_ = analyzer_.Simplify(per_image_);
     tiles_ =
@@ -38,8 +38,8 @@ class Transformer {
   }
 
   void Run() {
-    MakeImage();
-    TransformImage();
+    MakeInput();
+    TransformInput();
     TransformWeights();
     Multiply();
     TransformBack();
@@ -65,14 +65,14 @@ class Transformer {
   }
   static std::string Numbered(const char* name, size_t k) { return name + std::to_string(k); }
 
-  // The image by channels, with its border, and zeros behind it where tiles reach farther.
-  void MakeImage() {
-    NewBlock block(made_[0]);
+  // The input by channels, with its border, and zeros behind it where tiles reach farther.
+  void MakeInput() {
+    NewBlock block(made_[0], block_);
     Exprs shape = {image_count_}, at = {block.Add("b", image_count_, IterKind::kSpatial)};
-    conv_.images.Take(at[0], &block.values);
-    Expr inside = analyzer_.CanProve(image_count_ == conv_.images.extent())
+    conv_.batch.Take(at[0], &block.values);
+    Expr inside = analyzer_.CanProve(image_count_ == conv_.batch.extent())
                       ? Expr()
-                      : at[0] < conv_.images.extent();
+                      : at[0] < conv_.batch.extent();
     for (size_t k = 0; k < rank(); ++k) {
       const Window& window = conv_.windows[k];
       shape.push_back(analyzer_.Simplify(window.tiles * Expr(m_) + Expr(window.size - 1)));
@@ -84,15 +84,15 @@ class Transformer {
     }
     shape.push_back(conv_.channels.extent());
     at.push_back(block.Add("c", conv_.channels, IterKind::kSpatial));
-    Expr value = ir::Substitute(conv_.image, block.values);
+    Expr value = ir::Substitute(conv_.input, block.values);
     Expr zero = ir::FloatImmNode::Make(dtype_, 0);
     const auto* border = value.As<ir::SelectNode>();
     if (inside.get() && border && IsZero(border->false_value))
       value = ir::SelectNode::Make(And(inside, border->condition), border->true_value, zero);
     else if (inside.get())
       value = ir::SelectNode::Make(inside, value, zero);
-    image_ = NewBuffer(made_[0], shape);
-    Store(block, image_, at, value);
+    input_ = NewBuffer(made_[0], shape);
+    Store(block, input_, at, value);
   }
 
   // One transformation along the k-th window: `result` at its axis `a` is a weighted sum of what
@@ -107,8 +107,8 @@ class Transformer {
     return value;
   }
 
-  // Where a tile's number is in the image.
-  Exprs PlaceInImage(const Expr& tile, const Exprs& numbers) const {
+  // Where a tile's number is in the input.
+  Exprs PlaceInInput(const Expr& tile, const Exprs& numbers) const {
     Exprs at = {ir::FloorDiv(tile, per_image_)};
     Expr rest = ir::FloorMod(tile, per_image_);
     Exprs places(rank());
@@ -130,7 +130,7 @@ class Transformer {
                    bool tiles_first = false) {
     Buffer made;
     for (size_t k = 0; k < rank(); ++k) {
-      NewBlock block(Stage(name, k));
+      NewBlock block(Stage(name, k), block_);
       Exprs at, shape, two;
       bool turned = tiles_first && k + 1 == rank();
       if (turned) two.push_back(block.Add(names[0], others[0], IterKind::kSpatial));
@@ -159,14 +159,14 @@ class Transformer {
     return made;
   }
 
-  void TransformImage() {
+  void TransformInput() {
     left_ = Transform(
-        made_[1], [&](size_t k) -> const Matrix& { return conv_.windows[k].filter.image; },
+        made_[1], [&](size_t k) -> const Matrix& { return conv_.windows[k].filter.input; },
         {tiles_, conv_.channels.extent()}, {"p", "c"},
         [&](NewBlock*, const Exprs& numbers, const Exprs& others) {
-          Exprs at = PlaceInImage(others[0], numbers);
+          Exprs at = PlaceInInput(others[0], numbers);
           at.push_back(others[1]);
-          return ir::BufferLoadNode::Make(image_, at);
+          return ir::BufferLoadNode::Make(input_, at);
         });
   }
 
@@ -186,7 +186,7 @@ class Transformer {
   }
 
   void Multiply() {
-    NewBlock block(block_);
+    NewBlock block(block_->name, block_);
     Exprs at, shape = points_;
     for (size_t k = 0; k < rank(); ++k)
       at.push_back(block.Add(Numbered("a", k), points_[k], IterKind::kSpatial));
@@ -229,13 +229,13 @@ class Transformer {
 
   // Where they belong.
   void MakeResult() {
-    std::vector<const BlockIter*> axes = conv_.images.axes;
+    std::vector<const BlockIter*> axes = conv_.batch.axes;
     axes.insert(axes.end(), conv_.outputs.axes.begin(), conv_.outputs.axes.end());
     for (const Window& window : conv_.windows) axes.push_back(window.position);
     std::stable_sort(axes.begin(), axes.end(), [&](const BlockIter* a, const BlockIter* b) {
       return DimensionOf(a) < DimensionOf(b);
     });
-    NewBlock block(block_ + "_result");
+    NewBlock block(block_->name + "_result", block_);
     std::map<const BlockIter*, Expr> here;
     ir::VarMap values;
     for (const BlockIter* axis : axes) {
@@ -249,7 +249,7 @@ class Transformer {
       for (const BlockIter* axis : fused.axes) at = at * arith::AsInt64(axis->extent) + here[axis];
       return at;
     };
-    Expr tile = fuse(conv_.images), output = fuse(conv_.outputs);
+    Expr tile = fuse(conv_.batch), output = fuse(conv_.outputs);
     Exprs at;
     for (const Window& window : conv_.windows) {
       const Expr& position = here[window.position];
@@ -266,14 +266,14 @@ class Transformer {
   }
 
   const WindowConvolution& conv_;
-  std::string block_;
+  const BlockNode* block_;
   const Schedule::Names& made_;
   int64_t m_;
   DataType dtype_;
   arith::Analyzer analyzer_;
   Expr per_image_ = 1, tiles_, image_count_;  // tiles of an image, of all, images that these are of
   Exprs points_;
-  Buffer image_, left_, right_, sums_, results_;
+  Buffer input_, left_, right_, sums_, results_;
 };
 
 }  // namespace
@@ -296,7 +296,7 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
     for (const char* what : {"input", "a", "b", "gemm", "output"})
       made.push_back(block_name + "_" + what);
     for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
-    Transformer transformer(conv, block_name, made, m, multiple, conv.image.dtype());
+    Transformer transformer(conv, block, made, m, multiple, conv.input.dtype());
     transformer.Run();
     for (const Buffer& buffer : transformer.buffers) {
       CheckNewBuffer(buffer->name);

@@ -9,6 +9,7 @@
 #include "tern/target/target.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/warp_size.h"
+#include "tern/tir/block_op.h"
 #include "tern/tir/default_arguments.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/transform/blocks/initialize_empty_reductions.h"
@@ -98,6 +99,7 @@ const std::vector<KnownAttr>& KnownAttrs() {
           return text == attr::kGuardTail || text == attr::kMaskTail;
         }}},
       {kBlock, attr::kInitializedIfEmpty, Flag(), true},
+      {kBlock, attr::kOp, String()},
   };
   return known;
 }

@@ -11,6 +11,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/structural.h"
+#include "tern/tir/block_op.h"
 #include "tern/tir/computation.h"
 #include "tern/tir/copy_with_fresh_defs.h"
 #include "tern/tir/text.h"
@@ -342,7 +343,7 @@ class FunctionMaker {
     }
     Stmt init = computation.is_reduction() ? StoreAll(stage, computation.identities) : Stmt();
     Stmt body = Substitute(MakeBody(stage), in_block);
-    Stmt stmt = BlockNode::Make(stage.outputs[0]->name, iters, init, body);
+    Stmt stmt = WithOp(BlockNode::Make(stage.outputs[0]->name, iters, init, body), computation.op);
     for (size_t i = loops.size(); i-- > 0;)
       stmt = ForNode::Make(loops[i], 0, iters[i].extent, ForKind::kSerial, stmt);
     return CopyWithFreshDefs(stmt);
@@ -452,6 +453,7 @@ std::vector<Tensor> ComputeTensors(std::vector<std::string> names, std::vector<E
   TERN_CHECK(!names.empty()) << "a computation defines one tensor at least";
   return WithContext("defining " + ffi::Join(names), [&] {
     auto computation = std::make_shared<Computation>();
+    computation->op = OpScope::current();
     for (size_t i = 0; i < shape.size(); ++i)
       computation->axes.emplace_back("vi" + std::to_string(i));
     SetElement(f(computation->axes), computation.get());

@@ -7,6 +7,7 @@
 #include "tern/compile.h"
 #include "tern/runtime/runner.h"
 #include "tern/tir/analysis/verify.h"
+#include "tern/tir/block_op.h"
 #include "tern/tir/interpreter/interpreter.h"
 #include "tern/tir/text.h"
 
@@ -75,6 +76,30 @@ class BuilderTest : public ::testing::Test {
     return "no error";
   }
 };
+
+TEST_F(BuilderTest, BlocksAreOfTheOutermostOperator) {
+  Tensor x = Input("X", kFloat, {8});
+  Tensor y, z;
+  {
+    OpScope outer("gelu");
+    OpScope inner("erf");
+    y = Elementwise("Y", {x}, [](Expr a) { return Call("erf", {a}); });
+  }
+  z = Elementwise("Z", {y}, [](Expr a) { return a + a; });
+  ExpectText(MakeFunction("f", {x, z}), R"(func f(X: float32[8], Z: float32[8]) {
+    alloc Y: float32[8] in local
+    for i in 0..8 {
+      block Y(vi: spatial(8) = i) attrs {op = "gelu"} {
+        Y[vi] = erf(X[vi])
+      }
+    }
+    for i in 0..8 {
+      block Z(vi: spatial(8) = i) {
+        Z[vi] = Y[vi] + Y[vi]
+      }
+    }
+  })");
+}
 
 TEST_F(BuilderTest, Matmul) {
   Var n("n"), k("k"), m("m");

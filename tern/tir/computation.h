@@ -24,6 +24,7 @@ struct Computation {
   std::vector<Var> so_far, next;
   std::vector<Expr> combined;
   Expr condition, other;  // null where there is none
+  std::string op;         // OpScope
 
   bool is_reduction() const { return !reduce_axes.empty(); }
 };

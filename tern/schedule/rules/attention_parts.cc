@@ -5,7 +5,6 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/row_chains.h"
 
 namespace tern::schedule {
 
@@ -13,45 +12,23 @@ using namespace tern::tir;
 
 namespace {
 
-int64_t SizeOf(const BlockAxis& axis, int64_t likely, bool* dynamic) {
-  std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
-  *dynamic |= !extent;
-  return extent ? *extent : likely;
+std::optional<BlockInfo> DescribeGemm(const Schedule& schedule, const std::string& name) {
+  const BlockNode* node = FindBlockNamed(schedule, name);
+  return DescribeBatchedGemm(node, DescribeBlock(node));
 }
 
 }  // namespace
 
-Gemm AttentionProduct(const Schedule& schedule, const std::string& name, const TargetInfo& target) {
-  const BlockNode* node = FindBlockNamed(schedule, name);
-  BlockInfo block = DescribeBlock(node);
-  std::optional<RowProduct> product = MatchRowProduct(node, block);
-  if (!product) Refuse("block " + name + " is no GEMM in the last two dimensions");
-  for (const BlockAxis& axis : block.axes)
-    if (axis.loop.empty()) Refuse("an axis of block " + name + " has no loop of its own");
-  Gemm gemm;
-  for (size_t axis : product->batch) {
-    gemm.loops.batch.push_back(block.axes[axis].loop);
-    gemm.batch *= SizeOf(block.axes[axis], target.likely_batch, &gemm.dynamic_batch);
-  }
-  const BlockAxis &m = block.axes[product->m], &n = block.axes[product->n],
-                  &k = block.axes[product->k];
-  gemm.loops.m = m.loop;
-  gemm.loops.n = n.loop;
-  gemm.loops.k = k.loop;
-  gemm.m = SizeOf(m, target.likely_m, &gemm.dynamic_m);
-  gemm.n = SizeOf(n, target.likely_n, &gemm.dynamic_n);
-  gemm.k = SizeOf(k, target.likely_k, &gemm.dynamic_k);
-  auto operand = [&](const BlockAccess& access, const BlockAxis& own, bool is_a) {
-    size_t rank = access.indices.size();
-    bool own_last = access.indices.back().same(own.var);
-    return GemmOperand{access.buffer->name,       access.buffer->dtype,      rank,
-                       rank - (own_last ? 1 : 2), rank - (own_last ? 2 : 1), is_a};
-  };
-  gemm.a = operand(*product->a, m, true);
-  gemm.b = operand(*product->b, n, false);
-  gemm.c = block.accesses[0].buffer;
-  gemm.c_m_dim = gemm.c->shape.size() - 2;
-  gemm.epilogue = FindEpilogue(schedule, name, gemm.c);
+Gemm AttentionGemm(const Schedule& schedule, const std::string& name, const TargetInfo& target) {
+  std::optional<BlockInfo> block = DescribeGemm(schedule, name);
+  if (!block) Refuse("block " + name + " is no GEMM in the last two dimensions");
+  Gemm gemm = RequireGemm(schedule, *block, Sizes::kDynamic);
+  GuessDeviceSizes(&gemm, target);
+  // Nests of both GEMMs are fused: their batches are in the order of the result.
+  gemm.loops.batch.clear();
+  for (size_t axis : block->accesses[0].axes)
+    if (block->axes[axis].role == AxisRole::kBatch)
+      gemm.loops.batch.push_back(block->axes[axis].loop);
   return gemm;
 }
 
@@ -59,8 +36,7 @@ AttentionParts AttentionPartsOf(const Schedule& schedule, const BlockInfo& block
   AttentionParts parts;
   parts.last = block.name;
   for (const std::string& member : block.members) {
-    const BlockNode* node = FindBlockNamed(schedule, member);
-    if (parts.first.empty() && MatchRowProduct(node, DescribeBlock(node)))
+    if (parts.first.empty() && DescribeGemm(schedule, member))
       parts.first = member;
     else
       parts.between.push_back(member);
@@ -119,11 +95,11 @@ std::string AttentionScheduler::CopyToShared(const std::string& block, const Gem
 }
 
 void AttentionScheduler::Pad(int64_t tile_m, int64_t tile_n, int64_t head) {
-  PadProduct(parts_.first, {tile_m, tile_n, head});
+  PadGemm(parts_.first, {tile_m, tile_n, head});
   for (const std::string& name : parts_.between) {
     BlockInfo block = DescribeBlock(FindBlockNamed(schedule_, name));
     const BlockAccess& store = block.accesses[0];
-    size_t rows = AttentionProduct(schedule_, parts_.last, target_).c->shape.size() - 1;
+    size_t rows = AttentionGemm(schedule_, parts_.last, target_).c->shape.size() - 1;
     std::vector<int64_t> factors(block.axes.size(), 1);
     bool pads = false;
     for (size_t i = 0; i < block.axes.size(); ++i) {
@@ -134,27 +110,30 @@ void AttentionScheduler::Pad(int64_t tile_m, int64_t tile_n, int64_t head) {
     }
     if (pads) schedule_.PadBlock(name, factors);
   }
-  PadProduct(parts_.last, {tile_m, head, tile_n});
-  scores_ = AttentionProduct(schedule_, parts_.first, target_);
-  values_ = AttentionProduct(schedule_, parts_.last, target_);
+  PadGemm(parts_.last, {tile_m, head, tile_n});
+  scores_ = AttentionGemm(schedule_, parts_.first, target_);
+  values_ = AttentionGemm(schedule_, parts_.last, target_);
 }
 
-void AttentionScheduler::PadProduct(const std::string& name, const GemmMultiples& multiples) {
-  const BlockNode* node = FindBlockNamed(schedule_, name);
-  BlockInfo block = DescribeBlock(node);
-  RowProduct product = *MatchRowProduct(node, block);
-  std::vector<int64_t> factors(block.axes.size(), 1);
-  factors[product.m] = multiples.m;
-  factors[product.n] = multiples.n;
-  factors[product.k] = multiples.k;
+void AttentionScheduler::PadGemm(const std::string& name, const GemmMultiples& multiples) {
+  BlockInfo block = *DescribeGemm(schedule_, name);
+  std::vector<int64_t> factors;
   bool pads = false;
-  for (size_t i = 0; i < factors.size(); ++i) pads |= !Divides(factors[i], block.axes[i].extent);
+  for (const BlockAxis& axis : block.axes) {
+    factors.push_back(axis.role == AxisRole::kM   ? multiples.m
+                      : axis.role == AxisRole::kN ? multiples.n
+                      : axis.role == AxisRole::kK ? multiples.k
+                                                  : 1);
+    pads |= !Divides(factors.back(), axis.extent);
+  }
   if (!pads) return;
-  std::string result = block.accesses[0].buffer->name;
   schedule_.PadEinsum(name, factors);
-  for (const BlockAccess* operand : {product.a, product.b})
-    if (std::string copy = operand->buffer->name + "_pad"; Exists(copy)) padded_.push_back(copy);
-  Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeInline(result + "_pad"); });
+  const Buffer& result = block.accesses[0].buffer;
+  for (const BlockAccess& access : block.accesses)
+    if (std::string copy = access.buffer->name + "_pad";
+        !access.buffer.same(result) && Exists(copy))
+      padded_.push_back(copy);
+  Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeInline(result->name + "_pad"); });
 }
 
 void AttentionScheduler::Order(const std::string& block, const Names& batch, const Names& loops) {

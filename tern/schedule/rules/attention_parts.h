@@ -21,7 +21,7 @@ struct AttentionParts {
 AttentionParts AttentionPartsOf(const Schedule& schedule, const BlockInfo& block);
 
 // One of the two GEMMs, where heads may share an operand.
-Gemm AttentionProduct(const Schedule& schedule, const std::string& name, const TargetInfo& target);
+Gemm AttentionGemm(const Schedule& schedule, const std::string& name, const TargetInfo& target);
 
 // A block between the GEMMs: the loops of its rows, and that along the keys.
 struct RowBlock {
@@ -73,7 +73,7 @@ class AttentionScheduler {
   Gemm scores_, values_;
 
  private:
-  void PadProduct(const std::string& name, const GemmMultiples& multiples);
+  void PadGemm(const std::string& name, const GemmMultiples& multiples);
 
   struct Nested {
     std::string block;

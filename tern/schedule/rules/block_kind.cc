@@ -8,6 +8,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/new_block.h"
 #include "tern/schedule/rules/row_chains.h"
+#include "tern/tir/block_op.h"
 
 namespace tern::schedule {
 
@@ -96,6 +97,7 @@ class Describer {
  public:
   explicit Describer(const BlockNode* block) : block_(block) {
     info_.name = block->name;
+    info_.op = OpOf(block);
     for (const BlockIter& iter : block->iters) {
       const auto* loop = iter.binding.As<VarNode>();
       info_.axes.push_back(
@@ -345,20 +347,20 @@ class Describer {
     for (size_t i : fused) info_.axes[i].role = AxisRole::kBatch;
   }
 
-  bool IsConvolution(const BlockAccess& image, const BlockAccess& weights) {
+  bool IsConvolution(const BlockAccess& input, const BlockAccess& weights) {
     ForgetRoles();
-    if (!weights.by_axes || !NoteWindows(image, true)) return false;
+    if (!weights.by_axes || !NoteWindows(input, true)) return false;
     for (size_t i = 0; i < info_.axes.size(); ++i) {
       BlockAxis& axis = info_.axes[i];
-      bool in_image = Contains(image, i), in_weights = Contains(weights, i);
+      bool in_input = Contains(input, i), in_weights = Contains(weights, i);
       if (axis.role == AxisRole::kPixel) {
         if (in_weights) return false;
       } else if (axis.kind == IterKind::kReduce) {
-        if (!in_image || !in_weights) return false;
+        if (!in_input || !in_weights) return false;
         if (axis.role != AxisRole::kWindow) axis.role = AxisRole::kK;
       } else {
-        if (!in_image && !in_weights) return false;
-        axis.role = !in_weights ? AxisRole::kBatch : in_image ? AxisRole::kGroup : AxisRole::kN;
+        if (!in_input && !in_weights) return false;
+        axis.role = !in_weights ? AxisRole::kBatch : in_input ? AxisRole::kGroup : AxisRole::kN;
       }
     }
     return true;
@@ -389,13 +391,60 @@ const char* AxisRoleName(AxisRole role) {
 
 std::string BlockInfo::str() const {
   std::string text = BlockKindName(kind);
+  if (!op.empty() && op != name) text += " of " + op;
   for (size_t i = 0; i < axes.size(); ++i)
     text += (i ? ", " : ": ") + std::string(AxisRoleName(axes[i].role)) + " " + axes[i].var.name();
   for (size_t i = 0; i < members.size(); ++i) text += (i ? ", " : "; with ") + members[i];
   return text;
 }
 
+void BlockInfo::AddMembers(const std::vector<BlockInfo>& blocks, const std::set<size_t>& others) {
+  std::string before;
+  for (size_t other : others) {
+    members.push_back(blocks[other].name);
+    before = JoinOps(before, blocks[other].op);
+  }
+  op = JoinOps(before, op);
+}
+
 BlockInfo DescribeBlock(const BlockNode* block) { return Describer(block).Run(); }
+
+std::optional<BlockInfo> DescribeBatchedGemm(const BlockNode* node, const BlockInfo& block) {
+  std::optional<ReductionUpdate> update = PlainUpdate(node);
+  const BlockAccess* store = block.accesses.empty() ? nullptr : &block.accesses[0];
+  Expr summand = update ? Bare(update->value) : Expr();
+  if (!update || update->op != ExprKind::kAdd || !summand.As<ir::MulNode>() || block.conditional ||
+      !store->by_axes || store->axes.size() != store->indices.size() || store->axes.size() < 2 ||
+      block.axes.size() != store->axes.size() + 1)
+    return {};
+  BlockInfo gemm = block;
+  gemm.kind = BlockKind::kMatmul;
+  gemm.is_batched = true;
+  for (BlockAxis& axis : gemm.axes)
+    axis.role = axis.kind == IterKind::kReduce ? AxisRole::kK : AxisRole::kBatch;
+  gemm.axes[store->axes[store->axes.size() - 2]].role = AxisRole::kM;
+  gemm.axes[store->axes.back()].role = AxisRole::kN;
+  bool has_a = false, has_b = false;
+  for (const BlockAccess& load : gemm.accesses) {
+    if (load.buffer.same(store->buffer)) continue;
+    // Batch axes in the dimensions before the last two, which are K and M of A, or N of B.
+    bool has_k = false, has_m = false, has_n = false;
+    size_t rank = load.indices.size();
+    for (size_t d = 0; d < rank; ++d)
+      for (const BlockAxis& axis : gemm.axes) {
+        if (!ir::UsesVar(load.indices[d], axis.var.node())) continue;
+        bool is_batch = axis.role == AxisRole::kBatch;
+        if (is_batch != (d + 2 < rank) || (!is_batch && !load.indices[d].same(axis.var))) return {};
+        has_k |= axis.role == AxisRole::kK;
+        has_m |= axis.role == AxisRole::kM;
+        has_n |= axis.role == AxisRole::kN;
+      }
+    if (!has_k || has_m == has_n || (has_m ? has_a : has_b)) return {};
+    (has_m ? has_a : has_b) = true;
+  }
+  if (!has_a || !has_b) return {};
+  return gemm;
+}
 
 std::vector<BlockInfo> DescribeBlocks(const PrimFunc& function) {
   std::vector<BlockInfo> blocks;

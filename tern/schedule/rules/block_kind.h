@@ -5,6 +5,8 @@
 #ifndef TERN_SCHEDULE_RULES_BLOCK_KIND_H_
 #define TERN_SCHEDULE_RULES_BLOCK_KIND_H_
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,7 @@ struct BlockAccess {
 
 struct BlockInfo {
   std::string name;
+  std::string op;  // tir::OpOf; of several blocks: of all
   BlockKind kind = BlockKind::kOpaque;
   std::vector<BlockAxis> axes;
   std::vector<BlockAccess> accesses;  // stores first
@@ -83,12 +86,20 @@ struct BlockInfo {
   std::vector<size_t> rows;           // of several blocks: the axes that are the rows'
   int64_t operations = 0;             // of one instance: accesses, arithmetic, calls (as 16)
   bool conditional = false;           // some accesses are made under a condition
+  bool is_batched = false;            // DescribeBatchedGemm
 
-  // "matmul: M vi, N vj, K vk"
+  // Those of the blocks that are members, in their order; it stands for all of them.
+  void AddMembers(const std::vector<BlockInfo>& blocks, const std::set<size_t>& others);
+  // "matmul: M vi, N vj, K vk", with the operators that its name does not say: "matmul of conv:
+  // ..."
   std::string str() const;
 };
 
 BlockInfo DescribeBlock(const tir::BlockNode* block);
+// The block as a batch of GEMMs in the last two dimensions of all, with the roles of their axes:
+// C[.., m, n] += A[.., m, k] * B[.., k, n], or of transposed ones. The other indices of A and B are
+// anything of the batch, so that heads may share an operand. Nothing where it is none.
+std::optional<BlockInfo> DescribeBatchedGemm(const tir::BlockNode* node, const BlockInfo& block);
 // Every block, in the order of the text; the last of several over the same rows is of their kind.
 std::vector<BlockInfo> DescribeBlocks(const tir::PrimFunc& function);
 

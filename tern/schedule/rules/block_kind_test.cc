@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/compile.h"
+#include "tern/schedule/nest.h"
 #include "tern/tir/text.h"
 
 namespace tern::schedule {
@@ -190,6 +191,56 @@ TEST(BlockKind, LoadsThatAreInsideInAnyCaseAreNoCondition) {
   BlockInfo block = Describe("C[v0, v1] = select(v0 > 3, A[v0, v1], 0) + exp(V[v1])");
   EXPECT_FALSE(block.conditional);
   EXPECT_FALSE(block.axes[0].decides);
+}
+
+// "matmul: batch vb, ..." of a product in the last two dimensions, or "none".
+std::string BatchedGemmOf(const std::string& store, const std::string& a, const std::string& b) {
+  Initialize();
+  std::string text = R"(func f(A: float32[8, 16, 32], B: float32[2, 32, 16], D: float32[2, 16, 32],
+                               C: float32[8, 16, 16]) {
+    for b in 0..8, i in 0..16, j in 0..16, k in 0..32 {
+      block f(vb: spatial(8) = b, vi: spatial(16) = i, vj: spatial(16) = j, vk: reduce(32) = k) {
+        init {
+          STORE = 0.0
+        }
+        STORE = STORE + LEFT * RIGHT
+      }
+    }
+  })";
+  for (const auto& [name, by] : {std::pair("STORE", store), {"LEFT", a}, {"RIGHT", b}})
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name))
+      text.replace(at, std::string(name).size(), by);
+  ir::IRModule module = tir::ParseModule("test.tir", text);
+  tir::PrimFunc function = tir::AsPrimFunc(module->functions.begin()->second);
+  const tir::BlockNode* block = BlocksIn(function->body)[0];
+  std::optional<BlockInfo> gemm = DescribeBatchedGemm(block, DescribeBlock(block));
+  return gemm ? gemm->str() : "none";
+}
+
+TEST(BatchedGemm, HeadsShareAnOperand) {
+  const std::string gemm = "matmul: batch vb, M vi, N vj, K vk";
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "A[vb, vi, vk]", "B[vb // 4, vk, vj]"), gemm);
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "D[vb // 4, vj, vk]", "A[vb, vi, vk]"), gemm);
+  EXPECT_EQ(BatchedGemmOf("C[vb, vj, vi]", "A[vb, vi, vk]", "B[0, vk, vj]"),
+            "matmul: batch vb, N vi, M vj, K vk");
+}
+
+TEST(BatchedGemm, IsInTheLastTwoDimensions) {
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "A[vi // 2, vb, vk]", "B[vb // 4, vk, vj]"), "none");
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "A[vb, vi, 31 - vk]", "B[vb // 4, vk, vj]"), "none");
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "A[vb, vi, vk]", "A[vb, vi, vk]"), "none");
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "A[vb, vi, vk]", "B[vb // 4, vk, vi]"), "none");
+  EXPECT_EQ(BatchedGemmOf("C[vb, vi, vj]", "A[vb, vi, vk]", "D[vb // 4, vj, 0]"), "none");
+}
+
+TEST(BlockKind, NamesOperators) {
+  auto program = [](const std::string& op) {
+    return "func f(A: float32[8], B: float32[8]) { for i in 0..8 { block relu(vi: spatial(8) = i) "
+           "attrs {op = \"" +
+           op + "\"} { B[vi] = max(A[vi], 0.0) } } }";
+  };
+  EXPECT_EQ(DescriptionOf(program("conv+relu")), "relu elementwise of conv+relu: spatial vi");
+  EXPECT_EQ(DescriptionOf(program("relu")), "relu elementwise: spatial vi");
 }
 
 }  // namespace

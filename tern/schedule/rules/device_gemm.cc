@@ -101,9 +101,13 @@ Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const Target
   }
   if (block.kind == BlockKind::kMatmul && (gemm->m == 1 || gemm->n == 1))
     Refuse("M or N is 1: it is a reduction");
-  GuessSizes(&*gemm, target);
-  if (gemm->dynamic_batch) gemm->batch = CeilDiv(gemm->batch, kUnknownExtent) * target.likely_batch;
+  GuessDeviceSizes(&*gemm, target);
   return *gemm;
+}
+
+void GuessDeviceSizes(Gemm* gemm, const TargetInfo& target) {
+  GuessSizes(gemm, target);
+  if (gemm->dynamic_batch) gemm->batch = CeilDiv(gemm->batch, kUnknownExtent) * target.likely_batch;
 }
 
 bool IsMultiple(const Expr& extent, int64_t factor) {

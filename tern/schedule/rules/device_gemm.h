@@ -38,6 +38,8 @@ struct DeviceGemmPlan : PlanCost {
 
 // The GEMM of a block as it is, or after im2col. Refuses what is none.
 Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block, const TargetInfo& target);
+// Dynamic extents, those of the batch too, become what the target takes as likely.
+void GuessDeviceSizes(Gemm* gemm, const TargetInfo& target);
 
 // Whether an extent, also a dynamic one, is known to be a multiple (aligned_sizes.h).
 bool IsMultiple(const tir::Expr& extent, int64_t factor);

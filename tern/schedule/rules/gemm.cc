@@ -172,10 +172,12 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
   if (!axes.m || !axes.n || !axes.k || block.conditional) return {};
   gemm.c = block.accesses[0].buffer;
   for (const BlockAccess& access : block.accesses) {
-    size_t rank = access.axes.size();
-    if (!access.by_axes || access.indices.size() != rank) return {};
+    size_t rank = access.indices.size();
+    if (!block.is_batched && (!access.by_axes || access.axes.size() != rank)) return {};
     auto dim_of = [&](std::optional<size_t> axis) -> size_t {
-      return std::find(access.axes.begin(), access.axes.end(), *axis) - access.axes.begin();
+      auto is_axis = [&](const Expr& index) { return index.same(block.axes[*axis].var); };
+      return std::find_if(access.indices.begin(), access.indices.end(), is_axis) -
+             access.indices.begin();
     };
     if (access.buffer.same(gemm.c)) {
       gemm.c_m_dim = dim_of(axes.m);

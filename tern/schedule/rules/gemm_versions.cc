@@ -8,7 +8,6 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/block_kind.h"
 #include "tern/schedule/rules/gemm.h"
-#include "tern/schedule/rules/row_chains.h"
 
 namespace tern::schedule {
 
@@ -189,13 +188,7 @@ std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo&
   std::vector<const BlockNode*> nodes = BlocksIn(function->body);
   for (size_t i = 0; target.is_device && i < blocks.size(); ++i) {
     if (blocks[i].kind != BlockKind::kReduction) continue;
-    std::optional<RowProduct> product = MatchRowProduct(nodes[i], blocks[i]);
-    if (!product) continue;
-    blocks[i].kind = BlockKind::kMatmul;
-    for (size_t axis : product->batch) blocks[i].axes[axis].role = AxisRole::kBatch;
-    blocks[i].axes[product->m].role = AxisRole::kM;
-    blocks[i].axes[product->n].role = AxisRole::kN;
-    blocks[i].axes[product->k].role = AxisRole::kK;
+    if (auto gemm = DescribeBatchedGemm(nodes[i], blocks[i])) blocks[i] = *gemm;
   }
   return blocks;
 }

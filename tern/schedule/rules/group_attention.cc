@@ -307,8 +307,8 @@ bool SetCost(const Gemm& scores, const Gemm& values, const TargetInfo& target,
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const Wanted<P>& want, int64_t multiprocessors) {
   AttentionParts parts = AttentionPartsOf(*schedule, block);
-  Gemm scores = AttentionProduct(*schedule, parts.first, target),
-       values = AttentionProduct(*schedule, parts.last, target);
+  Gemm scores = AttentionGemm(*schedule, parts.first, target),
+       values = AttentionGemm(*schedule, parts.last, target);
   if (MatrixTypeOf(scores, target, {}) != MatrixTypeOf(values, target, {}))
     Refuse("the operands of the two GEMMs are of different types");
   CheckAttention(*schedule, scores, values, target);

@@ -78,7 +78,8 @@ class DotProducts {
       if (d + 1 != rank && d != column_dim_) to += dim + ", ";
     }
     to += columns_last ? lane + ", " + column : column + ", " + lane;
-    schedule_.TransformLayout(buffer, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
+    if (to != from)
+      schedule_.TransformLayout(buffer, IndexMap::Parse("(" + from + ") -> (" + to + ")"));
   }
 
   // The sums of some columns are made, then copied.

@@ -63,14 +63,14 @@ class HostWinograd {
     SplitProducts();
     TransformBack();
     Multiply();
-    TransformImage();
+    TransformInput();
     TransformWeights();
     if (plan_.share_block)
       for (const std::string& block : {made_[1], block_, made_[4]})
         ParallelizeOuter(&schedule_, block, work, target_, plan_.block ? Name("pb") : "");
     else
       ParallelizeOuter(&schedule_, block_, work, target_);
-    MoveImage();
+    MoveInput();
     MoveResult();
     if (shape_.weights_bytes() > kFarWeights * target_.l2_bytes)
       schedule_.Prefetch(part_.empty() ? block_ : part_, made_[2]);
@@ -209,7 +209,7 @@ class HostWinograd {
   // The innermost loop.
   std::string LanesOf(const std::string& block) const { return LoopsIn(block).back(); }
 
-  void TransformImage() {
+  void TransformInput() {
     Names loops = plan_.block ? schedule_.ComputeAt(made_[1], At(Name("pb"))) : LoopsOf(made_[1]);
     // Points, tiles unless there is one, channels.
     size_t rank = shape_.points.size();
@@ -258,8 +258,8 @@ class HostWinograd {
     });
   }
 
-  // The image is turned to vectors of channels first, then gets its border.
-  void MoveImage() {
+  // The input is turned to vectors of channels first, then gets its border.
+  void MoveInput() {
     const std::string& block = made_[0];
     std::string turned = TransposeChannelsLast(&schedule_, block, Name("transposed"));
     if (!turned.empty()) TransposeTiles(&schedule_, turned, target_);

@@ -43,7 +43,8 @@ Stmt Rewrite(const Nest& nest) {
   const Expr& extent = store->buffer->shape[rows->dimension];
   Buffer last = BufferNode::Make(block->name + "_last", kInt32, {extent});
   auto load = [&](const Expr& row) { return ir::BufferLoadNode::Make(last, {row}); };
-  NewBlock none(block->name + "_none"), find(block->name + "_last"), write(block->name);
+  NewBlock none(block->name + "_none", block), find(block->name + "_last", block),
+      write(block->name, block);
   Expr r = none.Add("r", extent, IterKind::kSpatial);
   Stmt clear = none.Finish({}, BufferStoreNode::Make(last, {r}, ir::MakeConst(kInt32, -1)));
   Expr i = find.Add("i", rows->step->extent, IterKind::kReduce), at = rows->Row(i);

@@ -24,7 +24,6 @@
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/matrix_fragments.h"
 #include "tern/schedule/rules/register_tiles.h"
-#include "tern/schedule/rules/row_chains.h"
 
 namespace tern::schedule {
 
@@ -114,8 +113,8 @@ class MatrixAttention : AttentionScheduler {
           pf = schedule_.ComputeAt(p, last.At("lk"), last.Own("af", "i", "k")),
           vf = schedule_.ComputeAt(v, last.At("lk"), last.Own("bf", "k", "j")),
           vs = schedule_.ComputeAt(v_shared, LoopOf(parts_.last, jo), last.Own("bs", "k", "j"));
-    first.SetLayout(acc, rank, Fragment::kSum, false);
-    last.SetLayout(total_sums, rank, Fragment::kSum, false);
+    first.SetLayout(acc, rank, Fragment::kAccumulator, false);
+    last.SetLayout(total_sums, rank, Fragment::kAccumulator, false);
     first.SetLayout(q, scores_.a);
     first.SetLayout(k, scores_.b);
     last.SetLayout(p, values_.a);
@@ -296,8 +295,8 @@ int64_t SharedBytes(const Schedule& schedule, const AttentionParts& parts, const
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
   AttentionParts parts = AttentionPartsOf(*schedule, block);
-  Gemm scores = AttentionProduct(*schedule, parts.first, target),
-       values = AttentionProduct(*schedule, parts.last, target);
+  Gemm scores = AttentionGemm(*schedule, parts.first, target),
+       values = AttentionGemm(*schedule, parts.last, target);
   if (MatrixTypeOf(scores, target, machine) != MatrixTypeOf(values, target, machine))
     Refuse("the operands of the two GEMMs are of different types");
   CheckAttention(*schedule, scores, values, target);

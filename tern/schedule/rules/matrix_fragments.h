@@ -57,7 +57,7 @@ class MatrixSteps : public DeviceGemmScheduler {
   // The layout of a fragment in the last two dimensions of a buffer.
   void SetLayout(const std::string& buffer, size_t rank, Fragment fragment, bool transposed);
   void SetLayout(const std::string& buffer, const GemmOperand& operand) {
-    SetLayout(buffer, operand.rank, operand.is_a ? Fragment::kLeft : Fragment::kRight,
+    SetLayout(buffer, operand.rank, operand.is_a ? Fragment::kA : Fragment::kB,
               IsTransposed(operand));
   }
   // Rows of a buffer, which are so long, start on different banks.

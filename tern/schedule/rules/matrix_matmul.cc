@@ -177,7 +177,7 @@ class MatrixScheduler : public MatrixSteps {
     Names left_fragment = schedule_.ComputeAt(left.fragment, At("lk"), Own("af", "i", "k"));
     Names right_copy = schedule_.ComputeAt(right.shared, At("lo"), Own("bs", "k", "j"));
     Names left_copy = schedule_.ComputeAt(left.shared, At("lo"), Own("as", "i", "k"));
-    SetLayout(sums_buffer_, gemm_.c->shape.size(), Fragment::kSum, false);
+    SetLayout(sums_buffer_, gemm_.c->shape.size(), Fragment::kAccumulator, false);
     SetLayout(left.fragment, gemm_.a);
     SetLayout(right.fragment, gemm_.b);
     AlignRows(left.shared, gemm_.a.rank, gemm_.a.bytes(),

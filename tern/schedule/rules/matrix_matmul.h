@@ -25,7 +25,7 @@
 namespace tern::schedule {
 
 // What a fragment has: memory of a warp, of scope fragment.*, one of whose indices is the lane.
-enum class Fragment { kSum, kLeft, kRight };
+enum class Fragment { kAccumulator, kA, kB };
 
 // What a block of threads computes, and how its warps share it.
 struct MatrixTiles {

@@ -121,8 +121,8 @@ class ChainFinder : Dataflow {
                      [&](size_t member) { return blocks_[member].kind == BlockKind::kReduction; }))
       return;
     bool exponential = Calls(nodes_[last], "exp"), total = false;
+    block.AddMembers(blocks_, members);
     for (size_t member : members) {
-      block.members.push_back(blocks_[member].name);
       exponential |= Calls(nodes_[member], "exp");
       total |= Sums(member);
       taken_.insert(member);
@@ -182,31 +182,26 @@ class AttentionFinder : Dataflow {
   using Dataflow::Dataflow;
 
   void Run() {
-    for (size_t last = 0; last < blocks_.size(); ++last)
-      if (IsGemm(last)) Join(last);
+    for (size_t last = 0; last < blocks_.size(); ++last) Join(last);
   }
 
  private:
-  // A matmul, or one whose heads share an operand.
-  bool IsGemm(size_t at) const {
-    return blocks_[at].kind == BlockKind::kMatmul ||
-           (blocks_[at].kind == BlockKind::kReduction && MatchRowProduct(nodes_[at], blocks_[at]));
+  // The block as a GEMM, of which heads may share an operand.
+  std::optional<BlockInfo> GemmAt(size_t at) const {
+    if (blocks_[at].kind == BlockKind::kMatmul) return blocks_[at];
+    if (blocks_[at].kind != BlockKind::kReduction) return {};
+    return DescribeBatchedGemm(nodes_[at], blocks_[at]);
   }
 
   // A of a GEMM, where it is read at its batch, M and K axes in this order, without an M where that
   // is one row; null where it is not.
   const BlockAccess* LeftOperand(size_t at) const {
-    const BlockInfo& gemm = blocks_[at];
-    if (gemm.kind != BlockKind::kMatmul) {
-      RowProduct product = *MatchRowProduct(nodes_[at], gemm);
-      std::vector<size_t> axes = product.batch;
-      axes.insert(axes.end(), {product.m, product.k});
-      return product.a->by_axes && product.a->axes == axes ? product.a : nullptr;
-    }
-    for (const BlockAccess& read : gemm.accesses) {
-      if (read.store || read.buffer.same(gemm.accesses[0].buffer) || !read.by_axes) continue;
+    std::optional<BlockInfo> gemm = GemmAt(at);
+    if (!gemm) return nullptr;
+    for (const BlockAccess& read : blocks_[at].accesses) {
+      if (read.store || read.buffer.same(gemm->accesses[0].buffer) || !read.by_axes) continue;
       auto role = [&](size_t i) {
-        return i < read.axes.size() ? gemm.axes[read.axes[i]].role : AxisRole::kOpaque;
+        return i < read.axes.size() ? gemm->axes[read.axes[i]].role : AxisRole::kOpaque;
       };
       size_t k = 0;
       while (role(k) == AxisRole::kBatch) ++k;
@@ -233,7 +228,7 @@ class AttentionFinder : Dataflow {
     }
     if (!exponential || !reduction) return;
     members.insert(first);
-    for (size_t member : members) block.members.push_back(blocks_[member].name);
+    block.AddMembers(blocks_, members);
     block.kind = BlockKind::kAttention;
     block.rows = rows;
   }
@@ -258,7 +253,7 @@ class AttentionFinder : Dataflow {
       for (const BlockAccess& read : blocks_[at].accesses) {
         size_t writer = read.store ? kNone : WriterOf(read.buffer, at);
         if (writer == kNone || writer == first || members->count(writer)) continue;
-        if (IsGemm(writer)) {
+        if (GemmAt(writer)) {
           if (first != kNone || !HasRows(blocks_[writer], blocks_[last], rows)) return kNone;
           first = writer;
         } else if (IsMember(writer, last, rows)) {
@@ -291,44 +286,6 @@ class AttentionFinder : Dataflow {
 };
 
 }  // namespace
-
-std::optional<RowProduct> MatchRowProduct(const BlockNode* node, const BlockInfo& block) {
-  std::optional<ReductionUpdate> update = PlainUpdate(node);
-  const BlockAccess* store = block.accesses.empty() ? nullptr : &block.accesses[0];
-  Expr summand = update ? Bare(update->value) : Expr();
-  if (!update || update->op != ExprKind::kAdd || !summand.As<ir::MulNode>() || block.conditional ||
-      !store->by_axes || store->axes.size() != store->indices.size() || store->axes.size() < 2 ||
-      block.axes.size() != store->axes.size() + 1)
-    return {};
-  RowProduct product;
-  product.batch.assign(store->axes.begin(), store->axes.end() - 2);
-  product.m = store->axes[store->axes.size() - 2];
-  product.n = store->axes.back();
-  for (size_t i = 0; i < block.axes.size(); ++i)
-    if (block.axes[i].kind == IterKind::kReduce) product.k = i;
-  if (block.axes[product.k].kind != IterKind::kReduce) return {};
-  for (const BlockAccess& load : block.accesses) {
-    if (load.buffer.same(store->buffer)) continue;
-    auto uses = [&](size_t axis) {
-      return std::find(load.axes.begin(), load.axes.end(), axis) != load.axes.end();
-    };
-    const BlockAccess*& side = uses(product.m) ? product.a : product.b;
-    size_t own = uses(product.m) ? product.m : product.n, rank = load.indices.size();
-    if (side || rank < 2) return {};
-    side = &load;
-    for (size_t d = 0; d < rank; ++d) {
-      const Expr& index = load.indices[d];
-      bool is_own = index.same(block.axes[own].var), is_k = index.same(block.axes[product.k].var);
-      bool is_batch = true;
-      for (size_t axis : {product.m, product.n, product.k})
-        is_batch &= !ir::UsesVar(index, block.axes[axis].var.node());
-      if (d + 2 < rank ? !is_batch : !(is_own || is_k)) return {};
-    }
-    if (load.indices[rank - 1].same(load.indices[rank - 2])) return {};
-  }
-  if (!product.a || !product.b) return {};
-  return product;
-}
 
 void JoinAttention(const PrimFunc& function, std::vector<BlockInfo>* blocks) {
   AttentionFinder(function, blocks).Run();

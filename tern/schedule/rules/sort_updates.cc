@@ -72,17 +72,17 @@ class Sorter {
   Expr Count(const Expr& i) const { return Row(i) * tiles_ + ir::FloorDiv(i, Expr(kTile)); }
 
   Stmt Zero(const Expr& total) const {
-    NewBlock zero(block_->name + "_zero");
+    NewBlock zero(block_->name + "_zero", block_);
     Expr t = zero.Add("t", total, IterKind::kSpatial);
     return zero.Finish({}, BufferStoreNode::Make(counts_, {t}, ir::MakeConst(kInt32, 0)));
   }
   Stmt Counts(const Expr& n) const {
-    NewBlock counts(block_->name + "_counts");
+    NewBlock counts(block_->name + "_counts", block_);
     Expr at = Count(counts.Add("i", n, IterKind::kReduce));
     return counts.Finish({}, BufferStoreNode::Make(counts_, {at}, Load(counts_, at) + One()));
   }
   Stmt Starts(const Expr& total) const {
-    NewBlock starts(block_->name + "_starts");
+    NewBlock starts(block_->name + "_starts", block_);
     Expr t = starts.Add("t", total, IterKind::kScan), before = t - Expr(1);
     Expr later = ir::GTNode::Make(t, Expr(0)), zero = ir::MakeConst(kInt32, 0);
     Expr value = ir::SelectNode::Make(later, Load(counts_, before), zero) +
@@ -90,7 +90,7 @@ class Sorter {
     return starts.Finish({}, BufferStoreNode::Make(starts_, {t}, value));
   }
   Stmt Order(const Expr& n) const {
-    NewBlock order(block_->name + "_order");
+    NewBlock order(block_->name + "_order", block_);
     Expr i = order.Add("i", n, IterKind::kSpatial);
     Buffer before = Local("before", kInt32);
     Var k("k");
@@ -105,7 +105,7 @@ class Sorter {
     return order.Finish({}, AllocateNode::Make(before, body));
   }
   Stmt Sums() const {
-    NewBlock sums(block_->name);
+    NewBlock sums(block_->name, block_);
     ir::VarMap axes;
     Expr row = sums.Add("row", rows_, IterKind::kSpatial);
     for (const BlockIter& iter : block_->iters)

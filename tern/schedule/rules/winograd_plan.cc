@@ -51,7 +51,7 @@ double TransformCycles(const WinogradShape& shape, const TargetInfo& target, boo
   for (int64_t k = 0; k < shape.rank(); ++k) {
     WinogradTransforms filter = MakeWinogradTransforms(shape.m, shape.Window(k));
     int64_t others = Product(sizes) / sizes[k];
-    cycles += static_cast<double>(CountOperations(back ? filter.result : filter.image) * others) /
+    cycles += static_cast<double>(CountOperations(back ? filter.result : filter.input) * others) /
               static_cast<double>(target.fma_per_cycle);
     if (back) sizes[k] = shape.m;
   }
@@ -89,7 +89,7 @@ void SetCost(const WinogradShape& shape, const TransformCost& transform, const T
   cycles += tiles * static_cast<double>(shape.outputs) / lanes * transform.result;
   int64_t results = Product(std::vector<int64_t>(shape.rank(), shape.m)) * shape.outputs;
   cycles += kCopyCycles *
-            (static_cast<double>(Product(shape.image)) + tiles * static_cast<double>(results));
+            (static_cast<double>(Product(shape.input)) + tiles * static_cast<double>(results));
   cycles += FarCycles(shape.weights_bytes(), target) * static_cast<double>(blocks);
   // Written and read again, but for what is still there.
   double left =
@@ -110,7 +110,7 @@ constexpr int64_t kBatches[] = {1, 2, 4, 8, 16};
 
 WinogradShape ImagesOf(const WinogradShape& one, int64_t count) {
   WinogradShape shape = one;
-  shape.image[0] *= count;
+  shape.input[0] *= count;
   shape.tiles *= count;
   return shape;
 }
@@ -156,17 +156,17 @@ const std::vector<PlanField<WinogradPlan>>& WinogradPlan::Fields() {
 
 std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Names& made,
                                              int64_t m) {
-  auto image = ShapeOf(schedule, made[0], 0);
-  if (!image) return {};
-  size_t rank = image->size() - 2;
+  auto input = ShapeOf(schedule, made[0], 0);
+  if (!input) return {};
+  size_t rank = input->size() - 2;
   auto left = ShapeOf(schedule, made[1], rank), right = ShapeOf(schedule, made[2], rank + 2);
   if (!left || !right) return {};
-  WinogradShape shape{m, *image, {left->begin(), left->end() - 2}};
+  WinogradShape shape{m, *input, {left->begin(), left->end() - 2}};
   shape.tiles = left->at(rank);
   const Buffer& tiles = FindAllocation(schedule.function()->body, made[1])->buffer;
   shape.dynamic_batch = !ir::AsConstInt(tiles->shape[rank]);
   if (shape.dynamic_batch) {
-    shape.image[0] = shape.tiles = 1;
+    shape.input[0] = shape.tiles = 1;
     for (int64_t k = 0; k < shape.rank(); ++k) shape.tiles *= shape.TilesAlong(k);
   }
   shape.channels = left->back();

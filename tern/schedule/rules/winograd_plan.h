@@ -21,7 +21,7 @@ namespace tern::schedule {
 // A convolution as the step makes it.
 struct WinogradShape {
   int64_t m = 0;
-  std::vector<int64_t> image;   // shape of the padded input: batch, spatial dims, channels
+  std::vector<int64_t> input;   // shape of the padded input: batch, spatial dims, channels
   std::vector<int64_t> points;  // m + r - 1 along each dimension of the window
   int64_t tiles = 0, channels = 0, outputs = 0, bytes = 0;
   bool dynamic_batch = false;  // the numbers are those of one image
@@ -30,7 +30,7 @@ struct WinogradShape {
   int64_t all_points() const;
   // Of a window, and how many tiles there are along its axis.
   int64_t Window(int64_t k) const { return points[k] + 1 - m; }
-  int64_t TilesAlong(int64_t k) const { return (image[k + 1] + 1 - Window(k)) / m; }
+  int64_t TilesAlong(int64_t k) const { return (input[k + 1] + 1 - Window(k)) / m; }
   int64_t weights_count() const { return all_points() * channels * outputs; }
   int64_t weights_bytes() const { return weights_count() * bytes; }
   int64_t tile_bytes() const { return all_points() * (channels + outputs) * bytes; }

@@ -201,8 +201,8 @@ void RegisterIntrinsics() {
 std::string FragmentLayout(schedule::Fragment fragment, bool transposed) {
   std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
   // Rows and columns of the operand; a right operand has pairs of rows.
-  std::string pair = fragment == schedule::Fragment::kRight ? row : column,
-              other = fragment == schedule::Fragment::kRight ? column : row;
+  std::string pair = fragment == schedule::Fragment::kB ? row : column,
+              other = fragment == schedule::Fragment::kB ? column : row;
   return fmt::format(
       "(i, j) -> (i // 16, j // 16, {0} % 8 * 4 + {1} % 8 // 2, {2} % 16 // 8 * 4 + {3} % 16 "
       "// 8 * 2 + {1} % 2)",

@@ -100,7 +100,7 @@ template <int lanes>
 std::string Layout(Fragment fragment, bool transposed) {
   std::string row = transposed ? "j" : "i", column = transposed ? "i" : "j";
   // Of a left operand a lane has a row, else a column.
-  bool left = fragment == Fragment::kLeft;
+  bool left = fragment == Fragment::kA;
   return fmt::format("(i, j) -> (i // 16, j // 16, {0} % 16 // {2} * 16 + {1} % 16, {0} % {2})",
                      left ? column : row, left ? row : column, 256 / lanes);
 }
