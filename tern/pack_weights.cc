@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tern/codegen/load_linkable.h"
+#include "tern/codegen/parallel_for.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/transform/calls/split_preparation.h"
 #include "tern/tir/visitor.h"
@@ -50,11 +51,20 @@ class Packer {
       if (IsWorthIt(prepack)) wanted.insert(prepack.function);
     if (wanted.empty()) return;
     std::set<std::string> compiled = Compile(wanted);
+    std::vector<vm::Prepack> packed;
     std::erase_if(program_.prepack, [&](const vm::Prepack& prepack) {
       bool is_packed = compiled.contains(prepack.function) && IsWorthIt(prepack);
-      if (is_packed) Pack(prepack);
-      return is_packed;
+      if (!is_packed) return false;
+      for (uint32_t index : prepack.constants) --reads_[index];
+      packed.push_back(prepack);
+      return true;
     });
+    std::vector<ffi::Function> functions;
+    for (const vm::Prepack& prepack : packed)
+      functions.push_back(module_->GetFunction(prepack.function));
+    std::vector<std::vector<std::string>> made(packed.size());
+    codegen::ParallelFor(packed.size(), [&](size_t i) { made[i] = Pack(packed[i], functions[i]); });
+    for (size_t i = 0; i < packed.size(); ++i) AddWeights(packed[i], std::move(made[i]));
     RemoveUnread();
   }
 
@@ -107,6 +117,10 @@ class Packer {
       ReductionScan scan;
       scan.VisitFunction(function);
       if (scan.found) continue;
+      for (const tir::Param& param : function->params)
+        if (param.is_tensor())
+          alignment_ = std::max({alignment_, static_cast<uintptr_t>(param.buffer->alignment),
+                                 static_cast<uintptr_t>(param.buffer->dtype.bytes())});
       names.insert(name);
       found.emplace_back(
           function.WithAttr(tir::attr::kTarget, here).WithAttr(tir::attr::kReassociate, false));
@@ -119,34 +133,50 @@ class Packer {
     return names;
   }
 
-  void Pack(const vm::Prepack& prepack) {
+  // The bytes of those constants that the call makes; nothing for the others.
+  std::vector<std::string> Pack(const vm::Prepack& prepack, const ffi::Function& function) const {
     std::vector<runtime::Tensor> tensors;
+    std::vector<std::string> made(prepack.constants.size());
+    for (size_t i = 0; i < made.size(); ++i)
+      tensors.push_back(TensorOf(prepack.constants[i], &made[i]));
     std::vector<ffi::AnyView> args;
-    for (uint32_t index : prepack.constants) tensors.push_back(TensorOf(index));
     for (const runtime::Tensor& tensor : tensors) args.push_back(ffi::CallArgument(tensor).view());
-    module_->GetFunction(prepack.function).CallPacked(args);
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      uint32_t index = prepack.constants[i];
-      --reads_[index];
-      if (!IsMade(index)) continue;
-      vm::Constant& constant = program_.constants[index];
+    function.CallPacked(args);
+    for (size_t i = 0; i < made.size(); ++i)
+      if (IsMade(prepack.constants[i]) && tensors[i].as<char>() != made[i].data())
+        made[i].assign(tensors[i].as<const char>(), tensors[i]->num_bytes());
+    return made;
+  }
+
+  void AddWeights(const vm::Prepack& prepack, std::vector<std::string> made) {
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!IsMade(prepack.constants[i])) continue;
+      vm::Constant& constant = program_.constants[prepack.constants[i]];
       constant.source = vm::ConstantSource::kWeights;
       constant.name = UnusedName(constant.name);
       weights_[constant.name] =
-          ir::Constant::Owned(constant.name, constant.dtype, constant.shape,
-                              std::string(tensors[i].as<const char>(), tensors[i]->num_bytes()));
+          ir::Constant::Owned(constant.name, constant.dtype, constant.shape, std::move(made[i]));
     }
   }
 
-  runtime::Tensor TensorOf(uint32_t index) const {
+  // What is made is made in `made`; zeros also where nothing is written. What is there is read
+  // where it lies.
+  runtime::Tensor TensorOf(uint32_t index, std::string* made) const {
     const vm::Constant& constant = program_.constants[index];
-    if (constant.source != vm::ConstantSource::kWeights && !IsMade(index))
-      return vm::TensorOf(constant);
+    bool is_weight = constant.source == vm::ConstantSource::kWeights;
+    if (!is_weight && !IsMade(index)) return vm::TensorOf(constant);
+    if (!is_weight) made->resize(BytesOf(constant));
+    std::string_view bytes = is_weight ? weights_.at(constant.name)->data() : *made;
+    auto* data = const_cast<char*>(bytes.data());
+    if (bytes.size() == BytesOf(constant) && reinterpret_cast<uintptr_t>(data) % alignment_ == 0)
+      return runtime::Tensor(ffi::Make<runtime::TensorObj>(
+          constant.shape, constant.dtype, TernDevice{kTernDeviceCpu, 0}, runtime::TensorLayout{},
+          runtime::TensorMemory{std::shared_ptr<void>(data, [](void*) {}), bytes.size()}));
     runtime::Tensor tensor = runtime::Tensor::Empty(constant.shape, constant.dtype);
-    if (IsMade(index))
-      std::fill_n(tensor.as<char>(), tensor->num_bytes(), '\0');  // also where nothing is written
-    else
+    if (is_weight)
       weights_.at(constant.name)->CopyTo(tensor->data());
+    else
+      std::fill_n(tensor.as<char>(), tensor->num_bytes(), '\0');
     return tensor;
   }
 
@@ -189,6 +219,7 @@ class Packer {
   std::map<std::string, ir::Constant> weights_;
   std::vector<int> reads_;  // of constants: by the program and by prepacking
   ffi::Module module_;
+  uintptr_t alignment_ = 1;  // of tensors, that functions of the module ask for
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tern/ffi/text.h"
 #include "tern/runtime/byte_stream.h"
 #include "tern/runtime/sha256.h"
+#include "tern/runtime/thread_pool.h"
 
 namespace tern::runtime {
 namespace {
@@ -34,34 +35,6 @@ uint64_t BytesOf(const std::string& name, DataType dtype, const std::vector<int6
         << "weight " << name << ": shape " << ffi::ShapeText(shape) << " is not legal";
   return static_cast<uint64_t>(dtype.BytesOf(count));
 }
-
-// Hashes a stream piece by piece.
-class PieceHasher {
- public:
-  void Update(std::string_view bytes) {
-    while (!bytes.empty()) {
-      size_t take = std::min<uint64_t>(bytes.size(), kWeightsPiece - filled_);
-      stream_.Update(bytes.substr(0, take));
-      bytes.remove_prefix(take);
-      filled_ += take;
-      if (filled_ == kWeightsPiece) End();
-    }
-  }
-  std::vector<std::string> Finish() {
-    if (filled_ > 0) End();
-    return std::move(hashes_);
-  }
-
- private:
-  void End() {
-    hashes_.push_back(stream_.Finish());
-    stream_ = {};
-    filled_ = 0;
-  }
-  Sha256Stream stream_;
-  uint64_t filled_ = 0;
-  std::vector<std::string> hashes_;
-};
 
 }  // namespace
 
@@ -138,19 +111,40 @@ WeightsWriter::WeightsWriter(std::vector<Weight> weights) {
     offsets_.push_back(offset);
     weights_.push_back(std::move(weight));
   }
-  PieceHasher hasher;
-  WriteData([&](std::string_view part) { hasher.Update(part); });
-  table_.hashes = hasher.Finish();
+  table_.hashes.resize(PieceCount(table_.data_bytes));
+  ParallelFor(static_cast<int64_t>(table_.hashes.size()), [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      Sha256Stream stream;
+      uint64_t first = static_cast<uint64_t>(piece) * kWeightsPiece;
+      WriteData(first, std::min(first + kWeightsPiece, table_.data_bytes),
+                [&](std::string_view part) { stream.Update(part); });
+      table_.hashes[static_cast<size_t>(piece)] = stream.Finish();
+    }
+  });
+}
+
+void WeightsWriter::WriteData(uint64_t begin, uint64_t end,
+                              const std::function<void(std::string_view)>& write) const {
+  static const std::string kZeros(kWeightsAlignment, '\0');
+  auto first = std::upper_bound(offsets_.begin(), offsets_.end(), begin);
+  auto i = static_cast<size_t>(std::max(first - offsets_.begin() - 1, std::ptrdiff_t{0}));
+  for (uint64_t at = begin; at < end; ++i) {
+    if (at < offsets_[i]) {
+      uint64_t stop = std::min(offsets_[i], end);
+      write(std::string_view(kZeros).substr(0, stop - at));
+      at = stop;
+    }
+    std::string_view bytes = weights_[i].bytes;
+    uint64_t skip = at - offsets_[i];
+    if (at == end || skip >= bytes.size()) continue;
+    std::string_view part = bytes.substr(skip, end - at);
+    write(part);
+    at += part.size();
+  }
 }
 
 void WeightsWriter::WriteData(const std::function<void(std::string_view)>& write) const {
-  static const std::string kZeros(kWeightsAlignment, '\0');
-  uint64_t at = 0;
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    write(std::string_view(kZeros).substr(0, offsets_[i] - at));
-    write(weights_[i].bytes);
-    at = offsets_[i] + weights_[i].bytes.size();
-  }
+  WriteData(0, table_.data_bytes, write);
 }
 
 VerifyWeights VerifyWeightsByEnvironment() {

@@ -67,6 +67,10 @@ class WeightsWriter {
   void WriteData(const std::function<void(std::string_view)>& write) const;
 
  private:
+  // Bytes begin..end of it.
+  void WriteData(uint64_t begin, uint64_t end,
+                 const std::function<void(std::string_view)>& write) const;
+
   std::vector<Weight> weights_;  // each place once
   std::vector<uint64_t> offsets_;
   WeightsTable table_;

@@ -3,12 +3,22 @@
 // tern compile: a .tir file to a file that the runtime loads, or that another tool takes.
 #include "tern/compile.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <set>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/export.h"
@@ -135,8 +145,29 @@ graph::LoweredModel Lowered(const ir::IRModule& module, const target::Target& ta
   return lowered;
 }
 
+// Memory that was freed is used again, in huge pages, instead of new pages that the kernel fills
+// with zeros one by one: weights are copied several times, folded, packed and as they are written.
+void KeepFreedMemory() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 1 << 30, kDefaultPad = 128 << 10;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, kLarge);  // addresses alone: pages come when they are touched
+  constexpr uintptr_t kHugePage = 2 << 20;
+  std::unique_ptr<void, void (*)(void*)> grown(std::malloc(kHugePage), std::free);
+  mallopt(M_TOP_PAD, kDefaultPad);
+  if (!grown) return;
+  uintptr_t first = (reinterpret_cast<uintptr_t>(grown.get()) + kHugePage - 1) / kHugePage;
+  uintptr_t end = reinterpret_cast<uintptr_t>(sbrk(0)) / kHugePage;
+  // It may lie elsewhere, or the kernel may know no huge pages: then nothing changes.
+  if (first < end)
+    madvise(reinterpret_cast<void*>(first * kHugePage), (end - first) * kHugePage, MADV_HUGEPAGE);
+#endif
+}
+
 // A graph: its kernels, programs and weights in one file.
 void CompileGraph(const CompileOptions& options, const ir::IRModule& module) {
+  KeepFreedMemory();
   std::vector<target::Target> targets = TargetsFor(options.targets, options.hosts);
   CheckModelOutput(options, targets[0]);
   bool is_legal = options.prepack.empty() || options.prepack == "load" ||

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tern/codegen/load_linkable.h"
+#include "tern/codegen/parallel_for.h"
 #include "tern/compile.h"
 #include "tern/graph/builder.h"
 #include "tern/graph/lower.h"
@@ -171,7 +172,12 @@ class Replacer : public Rewriter {
  public:
   Replacer(const Function& part, const std::vector<runtime::Tensor>& results) {
     for (const Node& node : part->nodes) nodes_.insert(node.get());
-    for (size_t i = 0; i < results.size(); ++i) folded_[part->results[i].get()] = results[i];
+    std::vector<std::string> bytes(results.size());
+    codegen::ParallelFor(results.size(), [&](size_t i) {
+      bytes[i].assign(results[i].as<const char>(), results[i]->num_bytes());
+    });
+    for (size_t i = 0; i < results.size(); ++i)
+      folded_[part->results[i].get()] = std::move(bytes[i]);
   }
 
  protected:
@@ -181,20 +187,22 @@ class Replacer : public Rewriter {
     std::vector<Value> outputs;
     for (const Value& output : node->outputs) {
       auto it = folded_.find(output.get());
-      outputs.push_back(it == folded_.end() ? Value() : Constant(builder, output, it->second));
+      outputs.push_back(it == folded_.end() ? Value()
+                                            : Constant(builder, output, std::move(it->second)));
     }
     return outputs;
   }
 
  private:
-  static Value Constant(Builder& builder, const Value& output, const runtime::Tensor& tensor) {
-    return builder.Constant(
-        ir::Constant::Owned(builder.UnusedName(output->name), tensor->dtype(), tensor->shape(),
-                            std::string(tensor.as<const char>(), tensor->num_bytes())));
+  static Value Constant(Builder& builder, const Value& output, std::string bytes) {
+    std::vector<int64_t> shape;
+    for (const Expr& extent : output->type.shape) shape.push_back(*ir::AsConstInt(extent));
+    return builder.Constant(ir::Constant::Owned(
+        builder.UnusedName(output->name), output->type.dtype, std::move(shape), std::move(bytes)));
   }
 
   std::unordered_set<const NodeNode*> nodes_;
-  std::map<const ValueNode*, runtime::Tensor> folded_;
+  std::map<const ValueNode*, std::string> folded_;  // elements
 };
 
 }  // namespace

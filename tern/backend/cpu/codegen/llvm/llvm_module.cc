@@ -271,13 +271,8 @@ class LLVMModule : public codegen::LinkableModule {
     if (target_.arch().linker == Linker::kWasm)
       return LinkWasm(target_, Objects(), names_, section);
     codegen::CheckExternCalls(extern_calls_);
-    // Made once: LLVM does not promise the same bytes twice in one process.
-    if (ffi_host_.empty()) ffi_host_ = FfiHostObject(target_, names_);
-    std::vector<std::string> objects = Objects();
-    objects.push_back(ffi_host_);
-    if (!section.empty()) {
-      objects.push_back(SectionObject(target_, section));
-    }
+    std::vector<std::string> objects = Objects(/*for_other_hosts=*/true);
+    if (!section.empty()) objects.push_back(SectionObject(target_, section));
     return codegen::LinkElfSharedObject(objects, target_.arch().emulation);
   }
 
@@ -293,17 +288,33 @@ class LLVMModule : public codegen::LinkableModule {
     return all;
   }
 
-  // With the mutex held.
-  void Finish() const {
-    codegen::ParallelFor(units_.size(), [this](size_t i) { units_[i].Finish(); });
-  }
-  std::vector<std::string> Objects() const {
-    Finish();
+  // With the mutex held. `for_other_hosts`: also the entries for hosts of the TVM-FFI ABI.
+  std::vector<std::string> Objects(bool for_other_hosts = false) const {
+    codegen::ParallelFor(units_.size() + (for_other_hosts ? 1 : 0), [this](size_t i) {
+      if (i < units_.size())
+        units_[i].Finish();
+      else if (ffi_host_.empty())  // once: LLVM does not promise the same bytes twice in a process
+        ffi_host_ = MakeFfiHost();
+    });
     std::vector<std::string> objects;
     for (const Unit& unit : units_) objects.push_back(unit.object());
     for (const auto& [symbol, bytes] : data())
       objects.push_back(DataObject(target_, symbol, bytes));
+    if (for_other_hosts) objects.push_back(ffi_host_);
     return objects;
+  }
+  std::string MakeFfiHost() const {
+    std::string around = LLVMCacheKey(described_);
+    std::optional<runtime::ProgramCache> cache;
+    if (!around.empty()) cache = runtime::ProgramCache::FromEnvironment();
+    if (!cache) return FfiHostObject(target_, names_);
+    std::string key = runtime::ProgramCache::KeyOf(
+        "llvm.ffi_host", {{"functions", ffi::Join(names_)}, {"around", around}});
+    if (std::optional<std::string> found = cache->Find(key); found && !found->empty())
+      return *found;
+    std::string object = FfiHostObject(target_, names_);
+    cache->Store(key, object);
+    return object;
   }
 
   void CheckRunsHere() const {
