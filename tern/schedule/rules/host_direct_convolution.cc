@@ -17,10 +17,12 @@
 //   max(tile_m * v / 2, (tile_m + 2 * v) / 2, 4) cycles per tap (2 FMAs and 2 loads a cycle,
 //   unaligned vectors count as two loads, FMA latency 4). The last tile may have fewer channels.
 // Declines: dynamic sizes, mixed types, neither float nor int32, tile_m < 4 of more than 8 outputs,
-// windows of one element with as many outputs (implicit_gemm).
+// windows of one element with as many outputs (implicit_gemm), at stride 1 four times as many
+// outputs as K is long.
 // Terms are combined in the order written.
 #include <algorithm>
 
+#include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/gemm.h"
@@ -43,6 +45,9 @@ constexpr int64_t kMostUnrolled = 256;
 
 // What a last tile of fewer channels costs beside its arithmetic: it is code of its own.
 constexpr double kTailFactor = 1.05;
+// Outputs, for each step of K, from which on implicit_gemm is faster at stride 1: 2 channels of 40
+// x 40, 8 images, to 96 outputs, 3 x 3, take 267 us instead of 714 on two threads.
+constexpr double kManyOutputs = 4;
 
 struct DirectConvolutionPlan : PlanCost {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: output channels, output pixels
@@ -217,6 +222,20 @@ class DirectConvolution {
   RegisterTile tile_;
 };
 
+// Whether the windows of neighbouring output pixels start at neighbouring elements.
+bool HasUnitStrides(const BlockInfo& block) {
+  for (const BlockAxis& axis : block.axes)
+    for (const BlockAccess& access : block.accesses) {
+      if (axis.role != AxisRole::kPixel || access.store) continue;
+      for (const Expr& index : access.indices) {
+        auto linear = ir::UsesVar(index, axis.var.node()) ? arith::AsLinear(index, axis.var.node())
+                                                          : std::nullopt;
+        if (linear && linear->coefficient != 1) return false;
+      }
+    }
+  return true;
+}
+
 std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                            const Wanted<P>&) {
   DataType dtype = block.accesses[0].buffer->dtype;
@@ -235,11 +254,19 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
   // The im2col matrix of a strided 1x1 convolution is no larger than the copy of the input.
   if (taps == 1 && block.kind == BlockKind::kConvolution && windows.rows >= target.l1_ways)
     Refuse("its windows are of one element");
+  double steps_of_k = 1;
+  for (const BlockAxis& axis : block.axes)
+    if (axis.kind == IterKind::kReduce)
+      steps_of_k *= static_cast<double>(ir::AsConstInt(axis.extent).value_or(1));
   TargetInfo enough = target;
   enough.vector_registers = std::max(target.vector_registers, kLeastRegisters);
   auto steps = static_cast<double>(WorkOf(*schedule, block.name)) /
                static_cast<double>(std::max<int64_t>(block.operations, 1) *
                                    std::max<int64_t>(windows.rows * windows.columns, 1));
+  // The im2col matrix is small beside the copy of the output then.
+  if (block.kind == BlockKind::kConvolution && HasUnitStrides(block) &&
+      static_cast<double>(windows.rows) >= kManyOutputs * steps_of_k)
+    Refuse("K is so short that copying the output costs more than the products");
   std::vector<P> plans;
   for (const RegisterTile& tile : RegisterTiles(windows.rows, kMostVectors, lanes, target)) {
     if (!FitsRegisters(tile, 1, enough)) continue;

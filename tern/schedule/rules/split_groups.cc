@@ -237,11 +237,12 @@ class Rewrite : public StmtMutator {
 // Whether a block is a GEMM or convolution that rules take with an axis of groups. A single output
 // of a group, of contiguous channels, is a dot product as it is written.
 bool IsForRules(const BlockInfo& block) {
-  if (block.kind != BlockKind::kConvolution) return block.kind == BlockKind::kMatmul;
   auto has = [&](AxisRole role) {
     return std::any_of(block.axes.begin(), block.axes.end(),
                        [&](const BlockAxis& axis) { return axis.role == role; });
   };
+  if (block.kind == BlockKind::kMatmul) return has(AxisRole::kM) && has(AxisRole::kN);
+  if (block.kind != BlockKind::kConvolution) return false;
   return has(AxisRole::kN) ||
          std::none_of(block.accesses.begin(), block.accesses.end(), [&](const BlockAccess& access) {
            return std::any_of(block.axes.begin(), block.axes.end(), [&](const BlockAxis& axis) {
