@@ -5,6 +5,7 @@
 namespace tern::schedule {
 
 void RegisterHostElementwiseRule();  // by RegisterHostRules
+void RegisterHostTransposeRule();    // by RegisterHostRules
 
 }  // namespace tern::schedule
 

@@ -10,12 +10,11 @@
 //     for the tail of k { S[row] op= X[row, k] }       # where there are no masks: loop_partition
 //   }
 //
-// Four accumulators: an addition has about four cycles of latency. Where the target has masks, the
-// last vectors are masked, and short rows have as few vectors as they fill. Else the tail is single
-// elements, and there are two accumulators where the extent is dynamic, so that it is short.
+// The numbers are those of a plan (reduction_plan.h). Where the target has masks, the last vectors
+// are masked; else the tail is single elements.
 // Reduced axes that are neighbours in memory are fused first. Of others the outer ones become rows,
-// whose results are reduced last. Without rows, a reduction of 2 * 16384 elements or more, or of
-// any number, is done in parts:
+// whose results are reduced last. Of one result, of so many elements that threads gain by the
+// model, or of any number, it is done in parts:
 //
 //   for p in parts, parallel {
 //     acc[4, lanes] = init   for q in 16384 / 4 / lanes { acc op= X }
@@ -38,7 +37,6 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/operation_count.h"
-#include "tern/schedule/rules/register_tiles.h"
 #include "tern/tir/analysis/selection_update.h"
 
 namespace tern::schedule {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// transpose_in_registers: copies whose contiguous axes differ.
+//
+//   for r_o, c_o over up to 64 x 64 elements, parallel {
+//     for r_t, c_t over lanes x lanes tiles { f32_transpose_lanes }   # loads, shuffles, stores
+//   }
+//   for the rows, and the columns, that fill no tile { ... }
+//
+// Declines where it is no plain copy, or an extent is shorter than a tile.
+#include "tern/schedule/nest.h"
+#include "tern/schedule/rules/host_elementwise.h"
+#include "tern/schedule/rules/loops.h"
+#include "tern/schedule/tensor_intrinsic.h"
+
+namespace tern::schedule {
+
+using namespace tern::tir;
+
+namespace {
+
+// The axes along which what is read, and what is written, is contiguous: two others.
+struct Transposition {
+  size_t read = 0, written = 0;
+  DataType dtype;
+};
+std::optional<Transposition> TranspositionOf(const Schedule& schedule, const BlockInfo& block) {
+  std::optional<LoopsByKind> loops = SortLoops(schedule, block);
+  if (!loops || !loops->reduce.empty() || block.conditional || block.accesses.size() != 2)
+    return {};
+  Transposition result;
+  result.dtype = block.accesses[0].buffer->dtype;
+  for (const BlockAccess& access : block.accesses) {
+    if (!access.by_axes || access.axes.size() != block.axes.size() ||
+        access.buffer->dtype != result.dtype || block.axes[access.axes.back()].loop.empty())
+      return {};
+    (access.store ? result.written : result.read) = access.axes.back();
+  }
+  if (result.read == result.written) return {};
+  return result;
+}
+
+// "f32_transpose_16"
+std::string TransposeIntrinsic(DataType dtype, int64_t lanes) {
+  std::string kind = dtype.is_bfloat16() ? "bf"
+                     : dtype.is_float()  ? "f"
+                     : dtype.is_uint()   ? "u"
+                                         : "i";
+  return kind + std::to_string(dtype.bits()) + "_transpose_" + std::to_string(lanes);
+}
+
+struct TransposePlan : PlanCost {
+  int64_t tile = 0;               // lanes, and rows, of what is transposed in registers
+  int64_t rows = 0, columns = 0;  // tiles along what is read, and written, that stay in L1
+
+  static const std::vector<PlanField<TransposePlan>>& Fields() {
+    using P = TransposePlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile", &P::tile}, {"rows", &P::rows}, {"columns", &P::columns}};
+    return fields;
+  }
+};
+
+// A vector of a tile is loaded, shuffled and stored; what fills no tile is moved one by one.
+// Refuses where all that is copied would be.
+std::vector<TransposePlan> TransposePlans(Schedule* schedule, const BlockInfo& block,
+                                          const TargetInfo& target,
+                                          const Wanted<TransposePlan>& want) {
+  constexpr double kVectorCycles = 3, kElementCycles = 1.5;
+  constexpr int64_t kMostTogether = 4, kMostElements = 64;
+  std::optional<Transposition> axes = TranspositionOf(*schedule, block);
+  if (!axes)
+    Refuse(
+        "it is no copy that is contiguous along one axis where it is read and along another where "
+        "it is written");
+  auto extent = [&](size_t axis) { return ir::AsConstInt(block.axes[axis].extent); };
+  auto together = [&](size_t axis, int64_t tile) {
+    int64_t count = extent(axis).value_or(tile) / tile, number = kMostTogether;
+    while (count % number != 0 || number * tile > kMostElements) number /= 2;
+    return number;
+  };
+  auto fits = [&](size_t axis, int64_t tile, int64_t number) {
+    return number > 0 && extent(axis).value_or(number * tile) / tile % number == 0;
+  };
+  int64_t rows = extent(axes->read).value_or(kUnknownExtent),
+          columns = extent(axes->written).value_or(kUnknownExtent);
+  double single = kElementCycles * static_cast<double>(rows * columns);
+  std::vector<TransposePlan> plans;
+  for (int64_t tile : {16, 8, 4}) {
+    if (tile * axes->dtype.bytes() > target.vector_bytes ||
+        !FindTensorIntrinsic(TransposeIntrinsic(axes->dtype, tile)))
+      continue;
+    int64_t inside = rows / tile * tile * (columns / tile * tile);
+    TransposePlan plan;
+    plan.tile = tile;
+    plan.rows = want.Or(&TransposePlan::rows, together(axes->read, tile));
+    plan.columns = want.Or(&TransposePlan::columns, together(axes->written, tile));
+    plan.cycles = kVectorCycles * static_cast<double>(inside) / static_cast<double>(tile) +
+                  kElementCycles * static_cast<double>(rows * columns - inside);
+    if (plan.cycles < single && fits(axes->read, tile, plan.rows) &&
+        fits(axes->written, tile, plan.columns))
+      plans.push_back(plan);
+  }
+  if (plans.empty() && !want.is_asked())
+    Refuse("there are no tiles of such vectors, or they are larger than what is copied");
+  return plans;
+}
+
+// The loop of an axis, as far as it fills tiles; the iterations behind are a block of their own,
+// along whose contiguous memory the other axis runs outside.
+std::string CutOffTail(Schedule* schedule, const std::string& block, const BlockAxis& axis,
+                       int64_t tile, const TargetInfo& target) {
+  if (Divides(tile, axis.extent)) return axis.loop;
+  Schedule::Names order = {axis.loop};
+  for (const ForNode* loop : NestOf(schedule->tree(), FindBlockNamed(*schedule, block)).loops)
+    if (loop->var.name() != axis.loop) order.push_back(loop->var.name());
+  schedule->Reorder(Around(block, order));
+  Schedule::Names parts = {FreshLoopName(*schedule, axis.loop + "_f"),
+                           FreshLoopName(*schedule, axis.loop + "_r")};
+  std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
+  schedule->LoopPartition(
+      LoopOf(block, axis.loop),
+      extent ? Expr(*extent / tile * tile) : ir::FloorDiv(axis.extent, Expr(tile)) * Expr(tile),
+      parts);
+  for (const ForNode* loop : LoopsIn(schedule->function()->body)) {
+    if (loop->var.name() != parts[1]) continue;
+    std::string rest = BlocksIn(loop->body)[0]->name;
+    order.erase(order.begin());
+    order.push_back(parts[1]);
+    schedule->Reorder(Around(rest, order));
+    ParallelizeOuter(schedule, rest, WorkOf(*schedule, rest), target);
+    break;
+  }
+  return parts[0];
+}
+
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                    const TransposePlan& plan) {
+  std::optional<Transposition> axes = TranspositionOf(*schedule, block);
+  int64_t work = WorkOf(*schedule, block.name);
+  Schedule::Names order, tiles[2];
+  for (size_t axis : {axes->read, axes->written}) {
+    std::string loop = CutOffTail(schedule, block.name, block.axes[axis], plan.tile, target);
+    bool is_read = axis == axes->read;
+    Schedule::Names& names = tiles[is_read ? 0 : 1];
+    for (const char* part : {"_o", "_t", "_i"})
+      names.push_back(FreshLoopName(*schedule, block.axes[axis].loop + part));
+    schedule->Split(LoopOf(block.name, loop), {is_read ? plan.rows : plan.columns, plan.tile},
+                    names);
+  }
+  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
+  for (const ForNode* loop : nest.loops)
+    if (!Contains(tiles[0], loop->var.name()) && !Contains(tiles[1], loop->var.name()))
+      order.push_back(loop->var.name());
+  for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {tiles[0][i], tiles[1][i]});
+  schedule->Reorder(Around(block.name, order));
+  ParallelizeOuter(schedule, block.name, work, target);
+  schedule->Tensorize(LoopOf(block.name, tiles[0][2]), TransposeIntrinsic(axes->dtype, plan.tile));
+}
+
+}  // namespace
+
+void RegisterHostTransposeRule() {
+  using K = BlockKind;
+  RegisterRule({.name = "transpose_in_registers",
+                .description = "tiles transposed by shuffles in registers",
+                .kinds = {K::kInjective},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 20,
+                .planned = Planned<TransposePlan>(TransposePlans, TransposeTiles)});
+}
+
+}  // namespace tern::schedule
