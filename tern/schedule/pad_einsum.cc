@@ -66,27 +66,67 @@ Padded Pad(const Buffer& buffer, const std::vector<Expr>& indices, const Extents
   return result;
 }
 
-// Whether the block that writes a buffer makes it as long as it would be padded, with zeros beyond
-// the extents (pad_block).
-bool HasZerosBeyond(const Stmt& body, const Padded& pad, const Extents& extents) {
+// Whether the block that writes a buffer makes it as long as it would be padded (pad_block), with
+// zeros beyond the extents along axes that are summed.
+bool HasZerosBeyond(const Stmt& body, const Padded& pad, const BlockNode* sum,
+                    const Extents& extents) {
   for (const BlockNode* block : BlocksIn(body)) {
     const auto* store = block->body.As<BufferStoreNode>();
     if (!store || !store->buffer.same(pad.whole)) continue;
     const auto* select = store->value.As<ir::SelectNode>();
-    if (!select || !IsZero(select->false_value)) return false;
-    std::vector<Expr> inside = Conjuncts(select->condition);
+    std::vector<Expr> inside;
+    if (select && IsZero(select->false_value)) inside = Conjuncts(select->condition);
     for (size_t d = 0; d < pad.indices.size(); ++d) {
-      auto it = extents.find(pad.indices[d].As<VarNode>());
       if (!ir::StructuralEqual(pad.whole->shape[d], pad.padded->shape[d])) return false;
-      if (it == extents.end() || !IsPadded(it->second)) continue;
-      Expr wanted = store->indices[d] < it->second.first;
-      if (std::none_of(inside.begin(), inside.end(),
-                       [&](const Expr& one) { return ir::StructuralEqual(one, wanted); }))
-        return false;
+      for (const BlockIter& iter : sum->iters) {
+        const auto& [extent, padded] = extents.at(iter.var.node());
+        if (!pad.indices[d].same(iter.var) || iter.kind != IterKind::kReduce || padded.same(extent))
+          continue;
+        Expr wanted = store->indices[d] < extent;
+        if (std::none_of(inside.begin(), inside.end(),
+                         [&](const Expr& one) { return ir::StructuralEqual(one, wanted); }))
+          return false;
+      }
     }
     return true;
   }
   return false;
+}
+
+// Whether blocks that read a buffer sum, or reduce otherwise, along one of its dimensions.
+bool IsReducedAlong(const Stmt& body, const Buffer& buffer, size_t dim) {
+  for (const BlockNode* block : BlocksIn(body))
+    for (const Access& access : AccessesOf(AsStmt(block))) {
+      if (access.store || !access.buffer.same(buffer)) continue;
+      for (const BlockIter& iter : block->iters)
+        if (iter.kind == IterKind::kReduce && ir::UsesVar(access.indices[dim], iter.var.node()))
+          return true;
+    }
+  return false;
+}
+
+// Whether all that a block reads at an axis is there beyond the end of that, too.
+bool ReadsBeyond(const BlockNode* block, const Buffer& own, const BlockIter& iter,
+                 const Expr& padded) {
+  const auto* store = block->body.As<BufferStoreNode>();
+  if (!store) return false;
+  bool divides = false;  // integers, which faults
+  ir::ForEachExpr(store->value, [&](const Expr& e) {
+    divides |= e.dtype().is_integer() && ir::DispatchExpr(e.get(), [](auto* node) {
+                 using T = std::remove_const_t<std::remove_pointer_t<decltype(node)>>;
+                 return T::kKind >= ExprKind::kTruncDiv && T::kKind <= ExprKind::kFloorMod;
+               });
+  });
+  if (divides) return false;
+  for (const Access& access : AccessesOf(AsStmt(block))) {
+    if (access.store || access.buffer.same(own)) continue;
+    for (size_t d = 0; d < access.indices.size(); ++d)
+      if (ir::UsesVar(access.indices[d], iter.var.node()) &&
+          !(access.indices[d].same(iter.var) &&
+            ir::StructuralEqual(access.buffer->shape[d], padded)))
+        return false;
+  }
+  return true;
 }
 
 // Elements of one copied to the other: into the padded one with zeros around, or out of it.
@@ -179,11 +219,14 @@ void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t
     Extents extents = PadAxes(copy.get(), factors);
     std::vector<Expr> shape = old->shape;
     Expr inside;
+    bool pads = false;
     for (const BlockIter& iter : block->iters) {
       const auto& [extent, padded] = extents.at(iter.var.node());
       if (padded.same(extent)) continue;
-      inside = And(inside, iter.var < extent);
-      if (iter.kind == IterKind::kReduce) continue;
+      if (iter.kind == IterKind::kReduce) {
+        inside = And(inside, iter.var < extent);
+        continue;
+      }
       auto uses = [&](const Expr& index) { return ir::UsesVar(index, iter.var.node()); };
       auto at = std::find_if(store->indices.begin(), store->indices.end(), uses);
       size_t d = static_cast<size_t>(at - store->indices.begin());
@@ -192,11 +235,14 @@ void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t
         Refuse(named + " does not store at axis " + iter.var.name() + ", along all of " +
                old->name);
       shape[d] = padded;
+      pads = true;
+      if (!ReadsBeyond(block, old, iter, padded) || IsReducedAlong(function_->body, old, d))
+        inside = And(inside, iter.var < extent);
     }
-    if (!inside) return {};
+    if (!inside && !pads) return {};
     Expr value = update ? update->value : store->value,
          none = update ? IdentityOf(update->op, value.dtype()) : ir::MakeConst(value.dtype(), 0);
-    value = ir::SelectNode::Make(inside, value, none);
+    if (inside) value = ir::SelectNode::Make(inside, value, none);
     if (update)
       value = CombineValues(update->op, ir::BufferLoadNode::Make(old, store->indices), value);
     copy->body = BufferStoreNode::Make(old, store->indices, value);
@@ -248,7 +294,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
     for (const auto* load : loads) pads.push_back(Pad(load->buffer, load->indices, extents));
     pads.push_back(Pad(update->store->buffer, update->store->indices, extents));
     for (Padded& pad : pads)
-      pad.changes = pad.changes && !HasZerosBeyond(function_->body, pad, extents);
+      pad.changes = pad.changes && !HasZerosBeyond(function_->body, pad, block, extents);
     // All accesses of a buffer become accesses of the padded one.
     for (size_t i = 0; i < pads.size(); ++i)
       for (size_t k = 0; k < i; ++k)

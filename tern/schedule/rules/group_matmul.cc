@@ -50,8 +50,8 @@ constexpr int64_t kTurns = 2, kMostAccumulators = 128;
 struct GroupTiles {
   int64_t rows, columns;
 };
-constexpr GroupTiles kTiles[] = {{128, 256}, {256, 128}, {192, 192}, {128, 192},
-                                 {128, 128}, {128, 64},  {64, 128},  {64, 64}};
+constexpr GroupTiles kTiles[] = {{128, 256}, {192, 192}, {128, 192}, {128, 128},
+                                 {128, 64},  {64, 128},  {64, 64}};
 
 struct GroupPlan : DeviceGemmPlan {
   static const std::vector<PlanField<GroupPlan>>& Fields() {
