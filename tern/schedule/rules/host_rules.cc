@@ -292,19 +292,25 @@ RowBlocks DescribeRow(const Schedule& schedule, const BlockInfo& block, const Ta
   return row;
 }
 
-// Reductions as in reduction_plan.h; of others registers of arithmetic, and their loop.
-void SetCost(const RowBlocks& row, const TargetInfo& target, int64_t lanes, RowsPlan* plan) {
-  Plan wanted = plan->reductions();
-  plan->cycles = 0;
+// As in reduction_plan.h.
+double ReductionCycles(const RowBlocks& row, const TargetInfo& target, const Plan& wanted) {
+  double cycles = 0;
   for (const ReductionProblem& problem : row.reductions)
-    plan->cycles += BestReductionPlan(problem, target, Wanted<ReductionPlan>(&wanted)).cycles;
+    cycles += BestReductionPlan(problem, target, Wanted<ReductionPlan>(&wanted)).cycles;
+  return cycles;
+}
+// Registers of arithmetic, and their loop.
+double OtherCycles(const RowBlocks& row, const TargetInfo& target, int64_t lanes,
+                   int64_t elements) {
+  double cycles = 0;
   for (const RowBlocks::Elementwise& one : row.others) {
-    int64_t vector = std::min(plan->elements, one.most), registers = CeilDiv(vector, lanes);
-    plan->cycles += static_cast<double>(one.rows * CeilDiv(one.steps, vector)) *
-                    (static_cast<double>(registers * one.operations) /
-                         static_cast<double>(target.fma_per_cycle) +
-                     1);
+    int64_t vector = std::min(elements, one.most), registers = CeilDiv(vector, lanes);
+    cycles += static_cast<double>(one.rows * CeilDiv(one.steps, vector)) *
+              (static_cast<double>(registers * one.operations) /
+                   static_cast<double>(target.fma_per_cycle) +
+               1);
   }
+  return cycles;
 }
 
 std::vector<RowsPlan> RowsPlans(Schedule* schedule, const BlockInfo& block,
@@ -329,15 +335,17 @@ std::vector<RowsPlan> RowsPlans(Schedule* schedule, const BlockInfo& block,
     unrolls = {unroll};
   int64_t float_lanes = std::max<int64_t>(target.vector_bytes / 4, 1);
   for (int64_t vector : halves(most_lanes))
-    for (int64_t unroll : unrolls)
+    for (int64_t unroll : unrolls) {
+      RowsPlan plan;
+      plan.vector = vector;
+      plan.unroll = unroll;
+      double reductions = ReductionCycles(row, target, plan.reductions());
       for (int64_t elements : halves(most_elements)) {
-        RowsPlan plan;
-        plan.vector = vector;
-        plan.unroll = unroll;
         plan.elements = elements;
-        SetCost(row, target, float_lanes, &plan);
+        plan.cycles = reductions + OtherCycles(row, target, float_lanes, elements);
         plans.push_back(plan);
       }
+    }
   return plans;
 }
 
