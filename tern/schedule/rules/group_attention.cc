@@ -155,7 +155,8 @@ class GroupAttention : AttentionScheduler {
     for (const std::string& block : of_sums)
       ShareElements(block, last.Name("ii"), values_.loops.n, head(), 0);
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], head(),
-                                        plan_.groups(), reader + "_e"));
+                                        plan_.groups(), reader + "_e", kPairNeighbours,
+                                        kPairNeighbours, true));
     schedule_.Unroll(first.At("lk"));
     schedule_.Unroll(last.At("lk"));
     schedule_.Tensorize(first.At("ii"), fmt::format("{}_{}_{}_{}", prefix_, first.OperandLayout(),

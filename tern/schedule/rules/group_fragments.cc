@@ -50,7 +50,7 @@ std::string GroupSteps::OperandLayout() const {
 
 void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
                          const std::string& lanes, int64_t groups, const Schedule::Names& inside,
-                         const std::string& prefix) {
+                         const std::string& prefix, bool by_rows) {
   auto name = [&](const char* what) { return prefix + what; };
   auto loop = [&](const std::string& what) { return LoopOf(block, what); };
   std::vector<int64_t> factors = {kGroupWarps, 2, 8};
@@ -62,9 +62,10 @@ void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std
   schedule->Split(loop(rows), factors, names);
   Schedule::Names order;
   if (groups > 0) order.push_back(loop(name("z")));
-  for (const std::string& one : {name("w"), name("r"), lanes, name("h")})
-    order.push_back(loop(one));
+  for (const std::string& one : {name("w"), name("r"), lanes}) order.push_back(loop(one));
+  if (by_rows) order.push_back(loop(name("h")));
   for (const std::string& one : inside) order.push_back(loop(one));
+  if (!by_rows) order.push_back(loop(name("h")));
   schedule->Reorder(order);
   std::string lane = FuseLoops(schedule, block, {name("r"), lanes});
   if (groups > 0) schedule->Bind(loop(name("z")), "threadIdx.z");
@@ -76,7 +77,8 @@ void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std
 
 std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
                             const std::string& columns, int64_t count, int64_t groups,
-                            const std::string& prefix, int64_t neighbours, int64_t vector) {
+                            const std::string& prefix, int64_t neighbours, int64_t vector,
+                            bool by_rows) {
   auto name = [&](const char* what) { return prefix + what; };
   std::vector<int64_t> factors = {count / (4 * neighbours), 4, vector};
   Schedule::Names names = {name("a"), name("n"), name("l"), name("v")}, inside = {name("n")};
@@ -86,7 +88,7 @@ std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const 
     inside.push_back(name("u"));
   }
   schedule->Split(LoopOf(block, columns), factors, names);
-  ShareRowsAmongLanes(schedule, block, rows, name("l"), groups, inside, prefix);
+  ShareRowsAmongLanes(schedule, block, rows, name("l"), groups, inside, prefix, by_rows);
   return LoopOf(block, name("v"));
 }
 

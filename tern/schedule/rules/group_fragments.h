@@ -51,17 +51,18 @@ class GroupSteps : public DeviceGemmScheduler {
 
 // Rows of a block that has `lanes`, a loop of 4, for each: a lane has those of its fragments. The
 // rows are those of so many groups, or, 0, of one that a loop around is bound to. Other loops,
-// `inside`, are inside, and unrolled. Names of new loops begin with a prefix.
+// `inside`, are inside, and unrolled; `by_rows`: of one row of the lane's two after the other,
+// which then has one condition. Names of new loops begin with a prefix.
 void ShareRowsAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
                          const std::string& lanes, int64_t groups, const Schedule::Names& inside,
-                         const std::string& prefix);
+                         const std::string& prefix, bool by_rows = false);
 // The same of a block of elements, in tiles of so many columns: each by the lane that has it in a
 // fragment, whose layout has so many neighbours. Returns the loop over them, or over the first
 // `vector` of them.
 std::string ShareAmongLanes(Schedule* schedule, const std::string& block, const std::string& rows,
                             const std::string& columns, int64_t count, int64_t groups,
                             const std::string& prefix, int64_t neighbours = kPairNeighbours,
-                            int64_t vector = kPairNeighbours);
+                            int64_t vector = kPairNeighbours, bool by_rows = false);
 
 }  // namespace tern::schedule
 
