@@ -12,11 +12,10 @@
 //         acc += A * B_packed                 tile_m * tile_n instructions
 //       C = epilogue(acc)
 //
-// Cycles: those of packed_matmul, in instructions. M, N and K are padded with zeros to whole tiles, B
-// while it is packed, an M-contiguous A while it is transposed. Of several M axes the outer ones are
-// a batch.
-// Declines types without instructions, floats without `reassociate`, fewer than 4 rows of a B that
-// is not constant, and padding that is more than 4 times the work.
+// Cycles: those of packed_matmul, in instructions. M, N and K are padded with zeros to whole tiles,
+// B while it is packed, an M-contiguous A while it is transposed. Of several M axes the outer ones
+// are a batch. Declines types without instructions, floats without `reassociate`, fewer than 4 rows
+// of a B that is not constant, and padding that is more than 4 times the work.
 #ifndef TERN_SCHEDULE_RULES_DOT_MATMUL_H_
 #define TERN_SCHEDULE_RULES_DOT_MATMUL_H_
 
