@@ -31,6 +31,10 @@ namespace {
 
 // The most that is short.
 constexpr int64_t kMostShort = 7;
+// The most columns that are rows of a transposed result where A comes from memory.
+constexpr int64_t kMostTurned = 32;
+// From so many steps on, lines of an A of any number of rows leave L1 before the next rows.
+constexpr int64_t kLeastTurnedSteps = 256;
 // Cycles of a horizontal sum, and until the first product.
 constexpr double kSumCycles = 20;
 // Cycles of an element of A with a vector of N, and to pack an element of K-contiguous B.
@@ -129,20 +133,16 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
 }
 
-// transposed_matmul: N up to 7, and an A that is M-contiguous.
+// transposed_matmul, transposed_matmul_wide: few columns, and an A that is M-contiguous.
 //
 //   transposed[n, m] += A[k, m] * B[k, n]      a GEMM of few rows, by the other rules
 //   C[m, n] = transposed[n, m]
 //
-// Vectors along N would have few lanes, dot-product instructions columns of padding: it is asked
-// before all of these. Declines where A is K-contiguous (dot products), or M is no
-// longer than two vectors.
-void TransposedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
-  GuessSizes(&gemm, target);
+// Declines where A is K-contiguous (dot products), or M is no longer than two vectors.
+void Transpose(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
+               const TargetInfo& target) {
   int64_t lanes = target.vector_bytes / gemm.c->dtype.bytes();
-  if (gemm.n > kMostShort || gemm.n == 0) Refuse("N is not 1 to " + std::to_string(kMostShort));
-  if (gemm.a.own_dim + 1 != gemm.a.rank) Refuse(gemm.a.name + " is not M-contiguous");
+  if (!gemm.a.m_contiguous()) Refuse(gemm.a.name + " is not M-contiguous");
   if (gemm.m <= 2 * lanes) Refuse("M is no longer than two vectors");
   size_t rank = gemm.c->shape.size();
   std::string copy = schedule->CacheWrite(block.name, gemm.c->name, StorageScope::kGlobal,
@@ -156,6 +156,34 @@ void TransposedMatmul(Schedule* schedule, const BlockInfo& block, const TargetIn
     ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, name)), turned);
 }
 
+// N up to 7. Vectors along N would have few lanes, dot-product instructions columns of padding: it
+// is asked before all of these.
+void TransposedMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  GuessSizes(&gemm, target);
+  if (gemm.n > kMostShort || gemm.n == 0) Refuse("N is not 1 to " + std::to_string(kMostShort));
+  Transpose(schedule, block, gemm, target);
+}
+
+// N up to 32, without dot-product instructions: vectors along N are not filled, or A, read a few
+// elements of each row at a time, is not in L2. A constant A is prepacked instead.
+void TransposedMatmulWide(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+  GuessSizes(&gemm, target);
+  if (gemm.n > kMostTurned || gemm.n == 0) Refuse("N is not 1 to " + std::to_string(kMostTurned));
+  if (gemm.m <= kMostTurned) Refuse("M is not above " + std::to_string(kMostTurned));
+  if (!gemm.loops.batch.empty()) Refuse("it is a batch of products");
+  bool in_l2 = gemm.m * gemm.k * gemm.a.bytes() <= target.l2_bytes,
+       fills = gemm.n * gemm.c->dtype.bytes() >= target.vector_bytes;
+  if (!gemm.is_dynamic() && in_l2 && fills)
+    Refuse(gemm.a.name + " stays in L2, and N fills vectors");
+  if (gemm.dynamic_m && !gemm.dynamic_k && gemm.k < kLeastTurnedSteps)
+    Refuse("K is below " + std::to_string(kLeastTurnedSteps) + ", and lines of " + gemm.a.name +
+           " stay in L1");
+  if (IsConstant(*schedule, gemm.a.name)) Refuse(gemm.a.name + " is constant");
+  Transpose(schedule, block, gemm, target);
+}
+
 }  // namespace
 
 void RegisterHostDotProductRules() {
@@ -165,6 +193,12 @@ void RegisterHostDotProductRules() {
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 50,
                 .apply = TransposedMatmul});
+  RegisterRule({.name = "transposed_matmul_wide",
+                .description = "N up to 32, A M-contiguous, from memory: the transposed result",
+                .kinds = {BlockKind::kMatmul},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 32,
+                .apply = TransposedMatmulWide});
   RegisterRule({.name = "dot_product_matmul",
                 .description = "M or N below 8: a dot product along K for each output",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},

@@ -108,14 +108,18 @@ class Trimmer : public AnalyzedMutator {
     const auto* loop = result.As<ForNode>();
     DataType dtype = loop->var.dtype();
     std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
-    if (loop->for_kind != ForKind::kSerial || !HasTail(loop, attr::kMaskTail) || !extent ||
-        *extent < 2 || !arith::IsIndexType(dtype))
+    // A tail begins behind full tiles, whose number is not known.
+    bool is_tail = !extent && !ir::AsConstInt(loop->min) &&
+                   ir::AsConstInt(analyzer_.Simplify(loop->min + loop->extent));
+    bool several = extent ? *extent > 1 : is_tail;
+    if (loop->for_kind != ForKind::kSerial || !HasTail(loop, attr::kMaskTail) || !several ||
+        !arith::IsIndexType(dtype))
       return result;
     Expr end = EndFinder(loop, analyzer_).Run();
     if (!end) return result;
     Expr some = ir::MaxNode::Make(end - loop->min, Const(dtype, 0));
     Expr fewer = analyzer_.Simplify(ir::MinNode::Make(some, loop->extent));
-    if (ir::AsConstInt(fewer) == extent) return result;
+    if (extent && ir::AsConstInt(fewer) == extent) return result;
     return loop->With(loop->min, fewer, loop->body);
   }
 };

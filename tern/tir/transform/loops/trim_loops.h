@@ -11,9 +11,9 @@ namespace tern::tir {
 // Before:  for j in 0..8 attrs {tail = "mask"} { for i in 0..16 { if j * 16 + i < n { S } } }
 // After:   for j in 0..min(max((n + 15) // 16, 0), 8) attrs {tail = "mask"} { ... }
 //
-// Serial loops of a constant extent that a split with a masked tail made, where all that their body
+// Serial loops to a constant end that a split with a masked tail made, where all that their body
 // does is under a comparison that fails from some iteration on. Runs after partition_loops, which
-// leaves such loops in tails.
+// leaves such loops in tails, from the number of full tiles on.
 PrimFunc TrimLoops(const PrimFunc& function);
 
 }  // namespace tern::tir
