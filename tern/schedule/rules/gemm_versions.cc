@@ -144,10 +144,11 @@ Expr HasFewTiles(const BlockInfo& block, int64_t most, int64_t least_steps) {
   return few && ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), double(least_steps)));
 }
 
-// M or N, where it is static; 0 where it is not.
-int64_t StaticSide(const BlockInfo& block, AxisRole role) {
+// M or N, where it is static and short; 0 where it is not.
+int64_t ShortSide(const BlockInfo& block, AxisRole role) {
   Expr side = SizeOf(block, {role});
-  return side ? ir::AsConstInt(arith::Analyzer().Simplify(side)).value_or(0) : 0;
+  int64_t known = side ? ir::AsConstInt(arith::Analyzer().Simplify(side)).value_or(0) : 0;
+  return known <= kFewRows ? known : 0;
 }
 int64_t OtherSide(const Tiles& tiles, int64_t side) {
   return std::max<int64_t>(tiles.side * tiles.side / side, 1);
@@ -335,11 +336,11 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     versions.push_back({when, target, {}, tiles.is_rare});
     TargetInfo& guess = versions.back().target;
     guess.likely_m = guess.likely_n = tiles.side;
-    // Few results beside a side that is known are so many of the other.
+    // Few results beside a short side are so many of the other.
     for (const BlockInfo& block : blocks) {
       if (block.kind != BlockKind::kMatmul) continue;
-      if (int64_t n = StaticSide(block, AxisRole::kN)) guess.likely_m = OtherSide(tiles, n);
-      if (int64_t m = StaticSide(block, AxisRole::kM)) guess.likely_n = OtherSide(tiles, m);
+      if (int64_t n = ShortSide(block, AxisRole::kN)) guess.likely_m = OtherSide(tiles, n);
+      if (int64_t m = ShortSide(block, AxisRole::kM)) guess.likely_n = OtherSide(tiles, m);
     }
     guess.least_m = guess.least_n = tiles.least_side;
     guess.likely_k = tiles.steps;
