@@ -42,17 +42,31 @@ std::map<const VarNode*, int64_t> RowLengths(const PrimFunc& function, const Tar
   return lengths;
 }
 
+// Those of them that are the length of an operand's rows. Empty where an operand has elements of
+// so many bytes as an asynchronous copy has at least.
+constexpr int64_t kLeastCopy = 4;
+std::map<const VarNode*, int64_t> OperandRows(const PrimFunc& function,
+                                              const std::map<const VarNode*, int64_t>& lengths) {
+  std::map<const VarNode*, int64_t> rows;
+  for (const BlockInfo& block : DescribeBlocks(function)) {
+    if (block.kind != BlockKind::kMatmul) continue;
+    for (const BlockAccess& access : block.accesses) {
+      if (access.buffer.same(block.accesses[0].buffer)) continue;
+      if (access.buffer->dtype.bytes() >= kLeastCopy) return {};
+      auto it = lengths.find(access.buffer->shape.back().As<VarNode>());
+      if (it != lengths.end()) rows.insert(*it);
+    }
+  }
+  return rows;
+}
+
 // Whether memory has to be aligned for vectors, and is not known to be.
 bool MustAlign(const Buffer& buffer, const TargetInfo& target) {
   return !target.target->kind->vectors && buffer->alignment < target.vector_bytes;
 }
 
-}  // namespace
-
-std::optional<AlignedSizes> AlignSizes(const PrimFunc& function, const TargetInfo& target) {
-  if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
-  std::map<const VarNode*, int64_t> lengths = RowLengths(function, target);
-  if (lengths.empty()) return {};
+AlignedSizes Align(const PrimFunc& function, const std::map<const VarNode*, int64_t>& lengths,
+                   const TargetInfo& target) {
   AlignedSizes made;
   auto require = [&](const Expr& condition) {
     made.when = made.when ? made.when && condition : condition;
@@ -89,6 +103,23 @@ std::optional<AlignedSizes> AlignSizes(const PrimFunc& function, const TargetInf
   for (const auto& [count, value] : made.lets) aligned->params.push_back({count, {}});
   made.function = PrimFunc(aligned);
   return made;
+}
+
+}  // namespace
+
+std::optional<AlignedSizes> AlignSizes(const PrimFunc& function, const TargetInfo& target) {
+  if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
+  std::map<const VarNode*, int64_t> lengths = RowLengths(function, target);
+  if (lengths.empty()) return {};
+  return Align(function, lengths, target);
+}
+
+std::optional<AlignedSizes> AlignOperands(const PrimFunc& function, const TargetInfo& target) {
+  if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
+  std::map<const VarNode*, int64_t> lengths = RowLengths(function, target);
+  std::map<const VarNode*, int64_t> rows = OperandRows(function, lengths);
+  if (rows.empty() || rows.size() == lengths.size()) return {};
+  return Align(function, rows, target);
 }
 
 }  // namespace tern::schedule

@@ -23,6 +23,10 @@ struct AlignedSizes : FunctionView {
 };
 // Nothing where no GEMM of the function has rows of a dynamic length.
 std::optional<AlignedSizes> AlignSizes(const tir::PrimFunc& function, const TargetInfo& target);
+// The same where the rows of results, and of what is added to them, may have any length: of few
+// rows or columns the time is that of an operand's vectors. Nothing where that is no difference, or
+// where single elements of the operands can be copied while others are computed with.
+std::optional<AlignedSizes> AlignOperands(const tir::PrimFunc& function, const TargetInfo& target);
 
 }  // namespace tern::schedule
 

@@ -316,6 +316,41 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   return body;
 }
 
+// The body of a function of any sizes, with the versions for few rows or columns of aligned
+// operands before it. An extent of 1 has its own.
+Stmt WithAlignedOperands(const PrimFunc& function, const TargetInfo& target, const Stmt& body,
+                         const std::vector<GemmVersion>& versions, Explanation* told) {
+  std::vector<GemmVersion> few;
+  std::copy_if(versions.begin(), versions.end(), std::back_inserter(few),
+               [](const GemmVersion& version) { return version.is_few; });
+  std::optional<AlignedSizes> operands =
+      few.empty() ? std::nullopt : AlignOperands(function, target);
+  if (!operands) return body;
+  // Of those that others hold, the others.
+  Expr any;
+  for (size_t i = 0; i < few.size(); ++i) {
+    arith::Analyzer holds;
+    holds.Assume(few[i].when);
+    bool is_held = false;
+    for (size_t j = i + 1; j < few.size(); ++j)
+      is_held = is_held || ir::IsConst(holds.Simplify(few[j].when), 1);
+    if (!is_held) any = any ? any || few[i].when : few[i].when;
+  }
+  Expr when = operands->when && any;
+  std::set<const VarNode*> singles;
+  for (const GemmVersion& version : versions)
+    if (version.one.get() && singles.insert(version.one.node()).second)
+      when = when && Expr(version.one) != ir::MakeConst(version.one.dtype(), 1);
+  std::vector<Asked> asked;
+  std::vector<RuleResult> results;
+  PrimFunc last = ScheduleBlocks(operands->function, few.back().target, &asked, &results);
+  few.pop_back();
+  Stmt fast = WithVersions(operands->function, last, few, when, told);
+  told->versions.push_back({Print(when), std::move(results)});
+  return IfThenElseNode::Make(when, operands->Around(CopyWithFreshDefs(fast)), body,
+                              function->span);
+}
+
 // The function, whose axes are as rules want them, with its versions.
 PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
   Explanation& told = *explanation;
@@ -341,6 +376,7 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
     });
   }
   Stmt body = WithVersions(function, scheduled, others, {}, &told);
+  body = WithAlignedOperands(function, target, body, others, &told);
   if (!aligned) return scheduled.WithBody(body);
   std::vector<RuleResult> results;
   PrimFunc other = ScheduleBlocks(aligned->function, target, &asked, &results);

@@ -62,8 +62,10 @@ void AddUpParts(Schedule* schedule, const std::string& block, const Gemm& gemm,
   Schedule::Names order = loops.spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   schedule->Reorder(Around(block, order));
-  // Of dynamic sizes a row and a column are not divided again: a grid of both.
-  bool in_rows = gemm.is_dynamic() || gemm.dynamic_batch;
+  // Of dynamic sizes a row and a column are not divided again: a grid of both, unless a row is
+  // known to leave most of the threads idle.
+  bool is_short = !gemm.dynamic_n && gemm.n * 2 <= kThreads;
+  bool in_rows = (gemm.is_dynamic() || gemm.dynamic_batch) && !is_short;
   Schedule::Names rows = in_rows ? loops.spatial : Schedule::Names{};
   if (in_rows) rows.pop_back();
   Lanes split = SplitLanes(

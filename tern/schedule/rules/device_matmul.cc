@@ -27,6 +27,8 @@ namespace {
 // K that a thread takes at a time, as vectors where A is K-contiguous.
 constexpr int64_t kGroup = 4;
 constexpr int64_t kMostStages = 4;
+// Rows or columns of the tiles that are one thread wide.
+constexpr int64_t kThin = 4;
 // FMAs of a multiprocessor in a cycle, for the cost model, and what memory takes at once.
 constexpr double kFmaPerCycle = 128;
 constexpr int64_t kSectorBytes = 32;
@@ -71,13 +73,26 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, P* plan) {
   plan->limit = LeastDeviceCycles(gemm, kFmaPerCycle, target);
 }
 
+// Whether all threads of a block but the first, of a row or a column of them, have none of the
+// results, which are few. Which accumulators are stored depends on the thread then, and they are
+// not in registers.
+bool IsOfOneThread(const Gemm& gemm, const P& plan) {
+  return (!gemm.dynamic_m && gemm.m <= plan.thread_m && plan.threads_m() > 1) ||
+         (!gemm.dynamic_n && gemm.n <= plan.thread_n && plan.threads_n() > 1);
+}
+// Whether tiles of so few rows or columns have all of them.
+bool IsWhole(const Gemm& gemm, const P& plan) {
+  return (plan.tile_m > kThin || (!gemm.dynamic_m && gemm.m <= kThin)) &&
+         (plan.tile_n > kThin || (!gemm.dynamic_n && gemm.n <= kThin));
+}
+
 std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const TargetInfo& target,
                               const Wanted<P>& want) {
   struct Choice {
     int64_t tile_m, tile_n, tile_k, thread_m, thread_n;
   };
   std::vector<P> plans;
-  // The last one stores neighbours by neighbouring threads.
+  // Some store neighbours by neighbouring threads; the last ones are for very few rows or columns.
   for (const Choice& choice : {Choice{128, 128, 8, 8, 8},
                                {64, 64, 8, 4, 4},
                                {64, 64, 4, 4, 4},
@@ -86,7 +101,13 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
                                {16, 128, 16, 4, 4},
                                {128, 16, 16, 4, 4},
                                {16, 64, 16, 4, 4},
-                               {32, 128, 8, 16, 1}}) {
+                               {32, 128, 8, 16, 1},
+                               {128, kThin, 32, 1, kThin},
+                               {128, kThin, 8, 1, kThin},
+                               {32, kThin, 32, 1, kThin},
+                               {kThin, 128, 32, kThin, 1},
+                               {kThin, 128, 8, kThin, 1},
+                               {kThin, 32, 32, kThin, 1}}) {
     P plan;
     plan.tile_m = choice.tile_m;
     plan.tile_n = choice.tile_n;
@@ -94,8 +115,8 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
     plan.thread_n = choice.thread_n;
     plan.tile_k = choice.tile_k;
     int64_t fitting = target.shared_bytes / plan.StageBytes(gemm);
-    if (plan.threads() > target.max_threads || fitting < 1 ||
-        CeilDiv(gemm.m, plan.tile_m) > target.most_grid_blocks)
+    if (plan.threads() > target.max_threads || fitting < 1 || IsOfOneThread(gemm, plan) ||
+        !IsWhole(gemm, plan) || CeilDiv(gemm.m, plan.tile_m) > target.most_grid_blocks)
       continue;
     // Devices with warps hide latencies by copying ahead.
     while (target.warp_size > 0 && plan.stages * 2 <= std::min(fitting, kMostStages))

@@ -144,6 +144,16 @@ Expr HasFewTiles(const BlockInfo& block, int64_t most, int64_t least_steps) {
   return few && ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), double(least_steps)));
 }
 
+// M or N, where it is static and short; 0 where it is not.
+int64_t ShortSide(const BlockInfo& block, AxisRole role) {
+  Expr side = SizeOf(block, {role});
+  int64_t known = side ? ir::AsConstInt(arith::Analyzer().Simplify(side)).value_or(0) : 0;
+  return known <= kFewRows ? known : 0;
+}
+int64_t OtherSide(const Tiles& tiles, int64_t side) {
+  return std::max<int64_t>(tiles.side * tiles.side / side, 1);
+}
+
 // That a dynamic K of otherwise static sizes is short.
 Expr HasFewSteps(const BlockInfo& block) {
   for (AxisRole role : {AxisRole::kM, AxisRole::kN, AxisRole::kBatch})
@@ -275,7 +285,7 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
              ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), kFewOthers));
     });
     if (!when) return;
-    versions.push_back({when, target, {}});
+    versions.push_back({.when = when, .target = target, .is_few = true});
     TargetInfo& guess = versions.back().target;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
     (role == AxisRole::kM ? guess.likely_n : guess.likely_m) = kLikelyOthers;
@@ -312,7 +322,7 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
                        : Expr();
     if (is_long) when = when && is_long;
     if (IsTaken(versions, when)) continue;
-    versions.push_back({when, target, one});
+    versions.push_back({.when = when, .target = target, .one = one, .is_few = !one});
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
@@ -326,6 +336,12 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     versions.push_back({when, target, {}, tiles.is_rare});
     TargetInfo& guess = versions.back().target;
     guess.likely_m = guess.likely_n = tiles.side;
+    // Few results beside a short side are so many of the other.
+    for (const BlockInfo& block : blocks) {
+      if (block.kind != BlockKind::kMatmul) continue;
+      if (int64_t n = ShortSide(block, AxisRole::kN)) guess.likely_m = OtherSide(tiles, n);
+      if (int64_t m = ShortSide(block, AxisRole::kM)) guess.likely_n = OtherSide(tiles, m);
+    }
     guess.least_m = guess.least_n = tiles.least_side;
     guess.likely_k = tiles.steps;
     guess.likely_batch = 1;
