@@ -79,6 +79,8 @@ void PixelDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   std::optional<int64_t> extent =
       channels ? ir::AsConstInt(block.axes[*channels].extent) : std::nullopt;
   if (!extent || *extent < lanes) Refuse("there are fewer channels than a vector");
+  if (!target.masked_vectors && *extent > lanes && *extent < 2 * lanes)
+    Refuse("channels are no whole vectors, and there are no masks");
   double vectors = static_cast<double>(CeilDiv(*extent, lanes) * taps);
   if (*extent % lanes != 0) vectors *= kMaskFactor;
   if (!Pays(outputs, vectors, *extent * taps, kWindowCycles))
