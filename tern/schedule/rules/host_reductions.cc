@@ -374,8 +374,9 @@ void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& st
   schedule->Parallel(LoopOf(rows, part));
 }
 
-// The contiguous axis where it is a short one beside other reduced ones; its loop, or "". With masks
-// it is one vector at most: LLVM keeps accumulators of 24 lanes as scalars from block to block.
+// The contiguous axis where it is a short one beside other reduced ones; its loop, or "". With
+// masks it is one vector at most: LLVM keeps accumulators of 24 lanes as scalars from block to
+// block.
 std::string ShortLoop(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
