@@ -22,6 +22,7 @@
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/host_reductions.h"
 #include "tern/schedule/rules/loops.h"
+#include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 
@@ -41,12 +42,13 @@ constexpr double kSumCycles = 20;
 constexpr double kElementCycles = 0.5, kPackCycles = 1;
 // Cycles of an element of a window with a vector of N: it may be outside of the image.
 constexpr double kWindowCycles = 1;
+// Vectors along the channels of a pixel take so many times as long where the last is masked.
+constexpr double kMaskFactor = 1.75;
 
-// Whether as many dot products of so many steps take less time than so many cycles for each step.
-bool Pays(int64_t length, int64_t steps, int64_t lanes, double cycles) {
-  auto k = static_cast<double>(steps);
-  double dots = (k / static_cast<double>(lanes) + kSumCycles) * static_cast<double>(length);
-  return dots < k * cycles;
+// Whether as many dot products of so many vectors, of K steps, take less time than so many cycles
+// for each step.
+bool Pays(int64_t length, double vectors, int64_t k, double cycles) {
+  return (vectors + kSumCycles) * static_cast<double>(length) < static_cast<double>(k) * cycles;
 }
 
 // The operand of the short side, K-contiguous and of the type of the accumulators.
@@ -81,7 +83,11 @@ void PixelDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   std::optional<int64_t> extent =
       channels ? ir::AsConstInt(block.axes[*channels].extent) : std::nullopt;
   if (!extent || *extent < lanes) Refuse("there are fewer channels than a vector");
-  if (!Pays(outputs, *extent * taps, lanes, kWindowCycles))
+  if (!target.masked_vectors && *extent > lanes && *extent < 2 * lanes)
+    Refuse("channels are no whole vectors, and there are no masks");
+  double vectors = static_cast<double>(CeilDiv(*extent, lanes) * taps);
+  if (*extent % lanes != 0) vectors *= kMaskFactor;
+  if (!Pays(outputs, vectors, *extent * taps, kWindowCycles))
     Refuse("there are so few channels that vectors along N cost less");
   std::optional<GemmOperand> weights;
   for (const BlockAccess& access : block.accesses) {
@@ -122,7 +128,8 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   if (!wide.k_contiguous()) Refuse(wide.name + " is not K-contiguous");
   if (IsConstant(*schedule, wide.name)) Refuse(wide.name + " is constant, and can be prepacked");
   if (gemm.k < 2 * lanes) Refuse("K is shorter than two vectors");
-  if (!Pays(length, gemm.k, lanes, short_n ? kElementCycles : kPackCycles))
+  double vectors = static_cast<double>(gemm.k) / static_cast<double>(lanes);
+  if (!Pays(length, vectors, gemm.k, short_n ? kElementCycles : kPackCycles))
     Refuse("K is so short that vectors along N cost less");
   CopyShort(schedule, block, narrow, gemm.c->dtype, target);
   Schedule::Names order = gemm.loops.batch;

@@ -374,14 +374,17 @@ void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& st
   schedule->Parallel(LoopOf(rows, part));
 }
 
-// The contiguous axis where it is a short one beside other reduced ones; its loop, or "".
+// The contiguous axis where it is a short one beside other reduced ones; its loop, or "". With
+// masks it is one vector at most: LLVM keeps accumulators of 24 lanes as scalars from block to
+// block.
 std::string ShortLoop(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
   if (!axis || !loops || loops->reduce.size() < 2) return "";
   std::optional<int64_t> extent = ir::AsConstInt(block.axes[*axis].extent);
   int64_t lanes = LanesFor(block, *axis, target, 1);
-  return extent && lanes > 0 && *extent < 2 * lanes ? block.axes[*axis].loop : "";
+  int64_t most = target.masked_vectors ? lanes : 2 * lanes - 1;
+  return extent && lanes > 0 && *extent <= most ? block.axes[*axis].loop : "";
 }
 
 // The elements along the loop are columns: one vector, that the other steps are combined in.
