@@ -284,7 +284,7 @@ bool SymbolicAnalyzer::IsDense(const Expr& expr, std::vector<const VarNode*>* va
   std::vector<Step> steps;
   for (const LinearSum::Term& term : sum->terms) {
     if (!UsesInner(term.expr)) {
-      if (!IsFixed(term.expr)) return false;
+      if (!IsPlain(term.expr)) return false;
       continue;
     }
     const VarNode* var = AsWidenedVar(term.expr);

@@ -77,7 +77,8 @@ class RegionFinder : public StmtVisitor {
       // is known to be 0 to 7.
       if (!symbolic_.UsesInner(resolved) && arith::IsFixed(resolved))
         bounds.lo = bounds.hi = ToInt64(resolved);
-      *exact = *exact && symbolic_.IsDense(resolved, vars);
+      else
+        *exact = *exact && symbolic_.IsDense(resolved, vars);
     } else {
       const auto* ramp = index.As<ir::RampNode>();
       std::optional<int64_t> stride = ramp ? ir::AsConstInt(ramp->stride) : std::nullopt;

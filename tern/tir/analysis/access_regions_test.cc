@@ -78,7 +78,7 @@ TEST(AccessRegions, OfWhatIsNotUnderstoodAreTheWholeDimension) {
   EXPECT_EQ(Writes("for i in 0..n { C[i * x // n] = 1 }"), "C[0..+64]");
 }
 
-TEST(AccessRegions, OfOneElementAreThat) { EXPECT_EQ(Writes("C[x // n] = 1"), "C[x // n..+1]"); }
+TEST(AccessRegions, OfOneElementAreThat) { EXPECT_EQ(Writes("C[x // n] = 1"), "C=[x // n..+1]"); }
 
 TEST(AccessRegions, AreOfBuffersFromOutside) {
   AccessRegions regions = Regions("alloc t: float32[4] in local\nt[0] = A[0]\nC[0] = t[0]");
