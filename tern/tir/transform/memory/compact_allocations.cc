@@ -111,10 +111,13 @@ class Compacter : public AnalyzedMutator {
     return joined[0].ranges;
   }
 
+  // Or becomes constant: a dynamic extent may be known to be no more than the few accessed.
   bool Shrinks(const Expr& extent, const Expr& accessed) const {
     std::optional<int64_t> constant = ir::AsConstInt(accessed);
-    if (constant ? *constant <= 0 : ir::AsConstInt(extent).has_value()) return false;
-    return !arith::ProveLessEqual(analyzer_, extent, accessed);
+    bool is_dynamic = !ir::AsConstInt(extent);
+    if (constant ? *constant <= 0 : !is_dynamic) return false;
+    return (is_dynamic && constant && *constant <= kMostGrown) ||
+           !arith::ProveLessEqual(analyzer_, extent, accessed);
   }
   // A dynamic extent that is never more than a few elements is as many: all of a tile's rows, where
   // the last tile has fewer.
