@@ -74,8 +74,8 @@ double CyclesOf(const RegisterTile& tile, int64_t channels, int64_t pixels,
                               static_cast<double>(target.fma_latency)});
     return cycles * (1 + (r + 2 * v) / (r * v) / 16);
   };
-  int64_t tail = channels % tile.m;
-  double all = static_cast<double>(channels / tile.m) * step(tile.m);
+  int64_t whole = channels / tile.m, tail = channels % tile.m;
+  double all = static_cast<double>(whole) * step(tile.m);
   if (tail) all = (all + step(tail)) * kTailFactor;
   return all * static_cast<double>(CeilDiv(pixels, tile.n()));
 }
