@@ -153,15 +153,16 @@ void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, kLarge);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_TOP_PAD, kLarge);  // addresses alone: pages come when they are touched
-  constexpr uintptr_t kHugePage = 2 << 20;
+  constexpr size_t kHugePage = 2 << 20;
   std::unique_ptr<void, void (*)(void*)> grown(std::malloc(kHugePage), std::free);
   mallopt(M_TOP_PAD, kDefaultPad);
   if (!grown) return;
-  uintptr_t first = (reinterpret_cast<uintptr_t>(grown.get()) + kHugePage - 1) / kHugePage;
-  uintptr_t end = reinterpret_cast<uintptr_t>(sbrk(0)) / kHugePage;
+  auto* first = static_cast<char*>(grown.get());
+  first += (kHugePage - reinterpret_cast<uintptr_t>(first) % kHugePage) % kHugePage;
   // It may lie elsewhere, or the kernel may know no huge pages: then nothing changes.
+  auto* end = static_cast<char*>(sbrk(0));
   if (first < end)
-    madvise(reinterpret_cast<void*>(first * kHugePage), (end - first) * kHugePage, MADV_HUGEPAGE);
+    madvise(first, static_cast<size_t>(end - first) / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }
 
