@@ -11,7 +11,7 @@
 
 #include "tern/codegen/linkable_module.h"
 #include "tern/compile.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/tir/text.h"
 
 namespace tern {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "tern/ffi/registry.h"
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/host/thread_pool.h"
 #include "tern/runtime/tensor.h"
-#include "tern/runtime/thread_pool.h"
 #include "tern/runtime/vm/session.h"
 #include "tern/runtime/vm/text.h"
 

@@ -154,7 +154,7 @@ function(tern_generate_linked_plugins)
   set(file ${CMAKE_BINARY_DIR}/generated/linked_plugins.cc)
   file(CONFIGURE OUTPUT ${file} CONTENT
 "// Generated from the directories of tern/backend.
-#include \"tern/runtime/linked_plugins.h\"
+#include \"tern/runtime/plugin/linked_plugins.h\"
 
 ${declarations}
 namespace tern::runtime {

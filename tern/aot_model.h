@@ -10,7 +10,7 @@
 
 #include "tern/ir/constant.h"
 #include "tern/ir/module.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/vm/program.h"
 #include "tern/target/target.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "tern/ffi/module.h"
 #include "tern/ir/pass.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/target/target.h"
 
 namespace tern {

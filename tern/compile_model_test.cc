@@ -9,7 +9,7 @@
 
 #include "tern/frontend/onnx/import.h"
 #include "tern/frontend/onnx/reader.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/runner.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/runtime/vm/session.h"

@@ -7,8 +7,8 @@
 
 #include "tern/frontend/onnx/import.h"
 #include "tern/frontend/onnx/reader.h"
-#include "tern/runtime/file_bytes.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tern/runtime/vm/session.h"

@@ -34,7 +34,7 @@ LAYERS = {
 # A plugin links against nothing of Tern: of these layers it sees the headers without code behind them.
 PLUGIN_HEADERS = {
     "tern/ffi/c_abi.h", "tern/ffi/environment.h", "tern/ffi/error.h", "tern/ffi/float16.h",
-    "tern/runtime/elf_extents.h", "tern/runtime/plugin_api.h", "tern/runtime/plugin_sdk.h",
+    "tern/runtime/artifact/elf_extents.h", "tern/runtime/plugin_api.h", "tern/runtime/plugin_sdk.h",
     "tern/runtime/stream_table.h",
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/runner.h"
 #include "tern/runtime/vm/model.h"
 #include "tools/session_flags.h"

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "tern/ffi/text.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tools/finish_output.h"
 #include "tools/run_model.h"

@@ -4,9 +4,9 @@
 // parameters by name; what the function needs of constant ones is prepared before the time is
 // taken.
 #include "bench/cpu/worker.h"
+#include "tern/runtime/host/thread_pool.h"
 #include "tern/runtime/prepared_function.h"
 #include "tern/runtime/tensor.h"
-#include "tern/runtime/thread_pool.h"
 
 namespace tern::bench {
 namespace {

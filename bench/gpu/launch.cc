@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/device_module.h"
 #include "tern/runtime/graph.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/runtime/runner.h"
 
 namespace tern::runtime {

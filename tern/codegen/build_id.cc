@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/artifact/sha256.h"
 
 namespace tern::codegen {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tern/codegen/linkable_module.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::codegen {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Code of host functions that is on disk already (tern/runtime/program_cache.h), kept under the
-// text of the function as it was written: finding it takes neither scheduling nor lowering.
+// Code of host functions that is on disk already (tern/runtime/kernel/program_cache.h), kept under
+// the text of the function as it was written: finding it takes neither scheduling nor lowering.
 //
 // A target kind whose code generator keeps code registers `target.cache_key.<kind>`(Target) -> str:
 // all that code depends on beside the function, or "" where nothing is kept. It stores the code of

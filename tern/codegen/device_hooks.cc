@@ -5,7 +5,7 @@
 
 #include "tern/codegen/hook_api.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/plugin_loader.h"
+#include "tern/runtime/plugin/plugin_loader.h"
 #include "tern/target/target.h"
 
 namespace tern::codegen {

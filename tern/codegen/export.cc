@@ -11,8 +11,8 @@
 #include "tern/codegen/c_header.h"
 #include "tern/codegen/linkable_module.h"
 #include "tern/ffi/text.h"
-#include "tern/runtime/container.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/container.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/runtime/vm/verify.h"
 
 namespace tern::codegen {

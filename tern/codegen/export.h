@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tern/ffi/module.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/vm/program.h"
 
 namespace tern::codegen {

@@ -8,8 +8,8 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/packed_test_function.h"
 #include "tern/compile.h"
-#include "tern/runtime/device_module.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/runtime/tensor.h"
 
 namespace tern::codegen {

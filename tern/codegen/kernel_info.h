@@ -2,7 +2,7 @@
 #ifndef TERN_CODEGEN_KERNEL_INFO_H_
 #define TERN_CODEGEN_KERNEL_INFO_H_
 
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/tir/function.h"
 
 namespace tern::codegen {

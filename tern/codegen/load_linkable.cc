@@ -2,8 +2,8 @@
 #include "tern/codegen/load_linkable.h"
 
 #include "tern/codegen/linkable_module.h"
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/host_module.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/host/host_module.h"
 
 namespace tern::codegen {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tern/ir/deep_stack.h"
-#include "tern/runtime/thread_pool.h"
+#include "tern/runtime/host/thread_pool.h"
 #include "tern/target/target.h"
 
 namespace tern::codegen {

@@ -3,8 +3,8 @@
 
 #include "tern/codegen/backend_registrar.h"
 #include "tern/codegen/plugin_interface.h"
-#include "tern/runtime/plugin_boundary.h"
-#include "tern/runtime/plugin_loader.h"
+#include "tern/runtime/plugin/plugin_boundary.h"
+#include "tern/runtime/plugin/plugin_loader.h"
 
 namespace tern::codegen {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Code generators from outside of the tree, libtern_codegen_<name>.so, found and loaded as the
-// runtime's plugins are (tern/runtime/plugin_search.h, plugin_loader.h). They use the compiler's
-// C++ interface (tern/codegen/plugin_sdk.h), and are refused unless they were built with the same
-// headers and compiler.
+// runtime's plugins are (tern/runtime/plugin/plugin_search.h, plugin_loader.h). They use the
+// compiler's C++ interface (tern/codegen/plugin_sdk.h), and are refused unless they were built with
+// the same headers and compiler.
 #ifndef TERN_CODEGEN_PLUGIN_H_
 #define TERN_CODEGEN_PLUGIN_H_
 
@@ -13,7 +13,7 @@
 
 namespace tern::codegen {
 
-// As those of tern/runtime/plugin.h.
+// As those of tern/runtime/plugin/plugin.h.
 bool TryLoadCodegen(std::string_view name);
 void LoadCodegen(std::string_view name);
 bool IsCodegenLoaded(std::string_view name);

@@ -10,7 +10,7 @@
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/plugin_search.h"
+#include "tern/runtime/plugin/plugin_search.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/tir/text.h"

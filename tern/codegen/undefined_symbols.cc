@@ -9,7 +9,7 @@
 #include "tern/ffi/error.h"
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
-#include "tern/runtime/elf_file.h"
+#include "tern/runtime/artifact/elf_file.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/ffi/registry.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/runtime/test_data/test_environment.h"
 
 namespace tern::extra {

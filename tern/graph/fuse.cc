@@ -20,7 +20,7 @@
 #include "tern/codegen/compiled_function.h"
 #include "tern/graph/lower_group.h"
 #include "tern/graph/op.h"
-#include "tern/runtime/program_cache.h"
+#include "tern/runtime/kernel/program_cache.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/tir/text.h"
 

@@ -9,7 +9,7 @@
 #include "tern/ffi/json.h"
 #include "tern/ffi/registry.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/runtime/stream.h"
 
 namespace tern::runtime {

@@ -8,8 +8,8 @@
 
 #include "tern/ffi/function.h"
 #include "tern/ffi/registry_table.h"
-#include "tern/runtime/cpu_device.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/host/cpu_device.h"
+#include "tern/runtime/plugin/plugin.h"
 
 namespace tern::runtime {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tern/ffi/containers.h"
-#include "tern/runtime/plugin_boundary.h"
+#include "tern/runtime/plugin/plugin_boundary.h"
 
 namespace tern::runtime {
 

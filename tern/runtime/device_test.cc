@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "tern/runtime/cpu_device.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/host/cpu_device.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/runtime/test_data/test_environment.h"
 
 namespace tern::runtime {

@@ -17,8 +17,8 @@
 #include <memory>
 #include <thread>
 
+#include "tern/runtime/host/workspace.h"
 #include "tern/runtime/stream.h"
-#include "tern/runtime/workspace.h"
 
 namespace tern::runtime {
 

@@ -10,8 +10,8 @@
 
 #include "tern/ffi/registry.h"
 #include "tern/runtime/c_api.h"
-#include "tern/runtime/device_module.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/kernel/device_module.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
 

@@ -3,7 +3,7 @@
 #define TERN_RUNTIME_PREPARED_FUNCTION_H_
 
 #include "tern/ffi/function.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::runtime {
 

@@ -13,11 +13,11 @@
 
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/device.h"
 #include "tern/runtime/extent.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/host/thread_pool.h"
 #include "tern/runtime/stream.h"
-#include "tern/runtime/thread_pool.h"
 #include "tern/runtime/typed_elements.h"
 
 namespace tern::runtime {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/tensor.h"
 
 namespace tern::runtime {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/npy.h"
 #include "tern/runtime/test_data/test_environment.h"
 
 namespace tern::runtime {

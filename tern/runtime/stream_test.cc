@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <thread>
 
-#include "tern/runtime/cpu_device.h"
-#include "tern/runtime/plugin_registrar.h"
+#include "tern/runtime/host/cpu_device.h"
+#include "tern/runtime/plugin/plugin_registrar.h"
 #include "tern/runtime/test_data/test_environment.h"
 
 namespace tern::runtime {

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "tern/ffi/error.h"
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/device_artifact.h"
-#include "tern/runtime/elf_file.h"
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/elf_file.h"
+#include "tern/runtime/artifact/sha256.h"
+#include "tern/runtime/kernel/device_artifact.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "tern/compile_model.h"
 #include "tern/frontend/onnx/import.h"
 #include "tern/frontend/onnx/reader.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "test/fuzz/random.h"
 #include "test/fuzz/seed_options.h"
 

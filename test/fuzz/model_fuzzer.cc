@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "tern/ffi/error.h"
+#include "tern/runtime/artifact/weights.h"
 #include "tern/runtime/vm/text.h"
 #include "tern/runtime/vm/verify.h"
-#include "tern/runtime/weights.h"
 #include "test/fuzz/check_model.h"
 
 namespace {

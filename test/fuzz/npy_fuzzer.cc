@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "tern/ffi/error.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

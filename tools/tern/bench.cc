@@ -12,7 +12,7 @@
 
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/extent.h"
 #include "tern/runtime/runner.h"
 #include "tern/schedule/schedule.h"

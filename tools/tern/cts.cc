@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "tern/compile.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/file_bytes.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/cts/cases.h"

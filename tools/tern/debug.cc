@@ -14,7 +14,7 @@
 #include "tern/ffi/text.h"
 #include "tern/frontend/onnx/reader.h"
 #include "tern/graph/function.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/vm/session.h"
 #include "tools/run_model.h"
 #include "tools/run_report.h"

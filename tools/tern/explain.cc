@@ -5,7 +5,7 @@
 
 #include "tern/compile_model.h"
 #include "tern/report_text.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/tir/text.h"
 #include "tools/tern/commands.h"
 #include "tools/tern/source.h"

@@ -11,9 +11,9 @@
 
 #include "tern/ffi/escape_text.h"
 #include "tern/ffi/text.h"
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/cpu_features.h"
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/sha256.h"
+#include "tern/runtime/host/cpu_features.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tern/runtime/vm/text.h"
 #include "tern/runtime/vm/verify.h"

@@ -8,7 +8,7 @@
 #include "tern/frontend/onnx/converters.h"
 #include "tern/graph/op.h"
 #include "tern/ir/pass.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/schedule.h"
 #include "tern/target/target.h"

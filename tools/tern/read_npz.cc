@@ -4,8 +4,8 @@
 // where each file is. Nothing in it is trusted.
 #include "tools/tern/read_npz.h"
 
-#include "tern/runtime/file_bytes.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tools/tern/inflate.h"
 
 namespace tern::tools {

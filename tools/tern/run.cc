@@ -10,7 +10,7 @@
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/compile_model.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/runtime/vm/load_model.h"
 #include "tern/specialize_model.h"
 #include "tern/tir/analysis/preparation.h"

@@ -12,7 +12,7 @@
 #include "tern/compile.h"
 #include "tern/frontend/onnx/reader.h"
 #include "tern/graph/function.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tern/tir/default_arguments.h"
 #include "tern/tir/parse_unsaved.h"
 #include "tern/tir/text.h"

@@ -6,7 +6,7 @@
 #include "tern/codegen/plugin.h"
 #include "tern/detect_target.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/target/target.h"
 #include "tools/tern/commands.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Containers of docs/artifact_format.md, refused as tern/runtime/container.cc does.
+// Containers of docs/artifact_format.md, refused as tern/runtime/artifact/container.cc does.
 import { check, runtimeError } from "./error.js";
 import { bytesToChars } from "./json.js";
 

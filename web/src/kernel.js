@@ -14,7 +14,7 @@ function convert(type, value) {
   return typeof value === "bigint" && fits(type, value) ? value : null;
 }
 
-/** {args, grid, block} of a launch; checked as in tern/runtime/kernel_launch.cc. */
+/** {args, grid, block} of a launch; checked as in tern/runtime/kernel/kernel_launch.cc. */
 function readLaunch(name, { args, launch_tags: tags }, values, describe) {
   const types = [...args, ...tags.map(() => kUint32)], grid = [1, 1, 1], block = [1, 1, 1];
   if (values.length !== 1 + types.length)

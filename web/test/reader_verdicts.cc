@@ -9,10 +9,10 @@
 #include <random>
 
 #include "tern/ffi/json.h"
-#include "tern/runtime/byte_stream.h"
-#include "tern/runtime/elf_file.h"
-#include "tern/runtime/file_bytes.h"
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/artifact/byte_stream.h"
+#include "tern/runtime/artifact/elf_file.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/artifact/sha256.h"
 #include "tern/runtime/test_data/test_artifact.h"
 
 namespace tern::runtime {

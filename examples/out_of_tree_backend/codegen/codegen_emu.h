@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bytecode.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/tir/function.h"
 
 namespace emu {

@@ -4,7 +4,7 @@
 // generator.
 #include "codegen/codegen_emu.h"
 #include "tern/codegen/plugin_sdk.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 
 namespace {
 

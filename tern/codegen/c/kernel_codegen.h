@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tern/codegen/c/codegen_c.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 
 namespace tern::codegen {
 

@@ -7,7 +7,7 @@
 #define TERN_CODEGEN_LLVM_KERNEL_CODEGEN_LLVM_H_
 
 #include "tern/codegen/llvm/codegen_llvm.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 
 namespace tern::codegen {
 

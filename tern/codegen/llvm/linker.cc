@@ -8,7 +8,7 @@
 #include "tern/codegen/temporary_directory.h"
 #include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/error.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 
 LLD_HAS_DRIVER(elf)
 LLD_HAS_DRIVER(wasm)

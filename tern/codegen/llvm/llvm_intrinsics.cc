@@ -11,7 +11,7 @@
 #include "tern/codegen/llvm/codegen_llvm.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
-#include "tern/runtime/host_module.h"
+#include "tern/runtime/host/host_module.h"
 
 namespace tern::codegen {
 namespace {

@@ -30,7 +30,7 @@
 #include "tern/codegen/llvm/skip_slow_passes.h"
 #include "tern/codegen/llvm/unroll_short_loops.h"
 #include "tern/ffi/text.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::codegen {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/compile.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::codegen {
 namespace {

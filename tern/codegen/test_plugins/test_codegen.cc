@@ -4,7 +4,7 @@
 // per macro of the list in CMakeLists.txt.
 #include "tern/codegen/kernel_info.h"
 #include "tern/codegen/plugin_sdk.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 
 #ifdef TERN_OTHER_TERN
 #undef TERN_CODEGEN_INTERFACE

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "tern/runtime/device.h"
-#include "tern/runtime/device_module.h"
 #include "tern/runtime/graph.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/kernel/device_module.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"

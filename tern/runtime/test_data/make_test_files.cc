@@ -2,8 +2,8 @@
 //
 // make_test_files DIRECTORY: writes m.so, m.tern, altered.so, and the models model.tern,
 // altered_model.tern, short_model.tern and outputs.tern there, for the tests of whole programs.
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/runtime/test_data/test_artifact.h"
 #include "tern/runtime/vm/text.h"
 

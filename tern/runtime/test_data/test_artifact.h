@@ -5,8 +5,8 @@
 #ifndef TERN_RUNTIME_TEST_DATA_TEST_ARTIFACT_H_
 #define TERN_RUNTIME_TEST_DATA_TEST_ARTIFACT_H_
 
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 
 namespace tern::runtime {
 

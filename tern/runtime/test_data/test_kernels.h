@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tern/ffi/module.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::runtime {
 

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/artifact/sha256.h"
 
 namespace tern::standin {
 namespace {

@@ -2,7 +2,7 @@
 #
 # What stand-ins for drivers are made of: kernels compiled for this machine's CPU, and run there.
 set(standin_sources execution.cc fibers.cc image.cc runner.cc runner_memory.cc runner_objects.cc shared_shadow.cc)
-set(standin_compile_sources test_standin/compile.cc sha256.cc)
+set(standin_compile_sources test_standin/compile.cc artifact/sha256.cc)
 list(TRANSFORM standin_sources PREPEND ${PROJECT_SOURCE_DIR}/tern/runtime/test_standin/)
 list(TRANSFORM standin_compile_sources PREPEND ${PROJECT_SOURCE_DIR}/tern/runtime/)
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
+#include "tern/runtime/host/workspace.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/tensor.h"
-#include "tern/runtime/workspace.h"
 
 namespace tern::runtime::vm {
 

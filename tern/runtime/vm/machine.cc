@@ -8,7 +8,7 @@
 #include "tern/ffi/registry.h"
 #include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/plugin.h"
+#include "tern/runtime/plugin/plugin.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/vm/bind_dims.h"
 #include "tern/runtime/vm/int_value.h"

@@ -7,7 +7,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/runtime/vm/verify.h"
 
 namespace tern::runtime::vm {

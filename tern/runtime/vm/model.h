@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "tern/ffi/module.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/weights.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/vm/plan.h"
 #include "tern/runtime/vm/prepacked_cache.h"
 #include "tern/runtime/vm/program.h"
-#include "tern/runtime/weights.h"
 
 namespace tern::runtime::vm {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tern/ffi/text.h"
-#include "tern/runtime/byte_stream.h"
+#include "tern/runtime/artifact/byte_stream.h"
 #include "tern/runtime/vm/text.h"
 
 namespace tern::runtime::vm {

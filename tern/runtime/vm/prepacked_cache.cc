@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/vm/prepacked_cache.h"
 
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 
 namespace tern::runtime::vm {
 namespace {

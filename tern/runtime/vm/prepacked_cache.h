@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/program_cache.h"
-#include "tern/runtime/weights.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/weights.h"
+#include "tern/runtime/kernel/program_cache.h"
 
 namespace tern::runtime::vm {
 

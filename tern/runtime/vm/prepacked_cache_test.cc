@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/runtime/test_data/test_kernels.h"
 #include "tern/runtime/vm/session.h"

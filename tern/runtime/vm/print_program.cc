@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "tern/runtime/byte_stream.h"
-#include "tern/runtime/sha256.h"
+#include "tern/runtime/artifact/byte_stream.h"
+#include "tern/runtime/artifact/sha256.h"
 #include "tern/runtime/vm/text.h"
 
 namespace tern::runtime::vm {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tern/runtime/byte_stream.h"
+#include "tern/runtime/artifact/byte_stream.h"
 
 namespace tern::runtime::vm {
 namespace {

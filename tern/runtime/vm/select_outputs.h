@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/vm/program.h"
 
 namespace tern::runtime::vm {

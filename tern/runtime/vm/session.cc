@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "tern/ffi/text.h"
-#include "tern/runtime/cpus.h"
 #include "tern/runtime/device.h"
+#include "tern/runtime/host/cpus.h"
 #include "tern/runtime/vm/bind_dims.h"
 #include "tern/runtime/vm/device_work.h"
 #include "tern/runtime/vm/int_value.h"

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tern/runtime/denormals.h"
-#include "tern/runtime/thread_pool.h"
+#include "tern/runtime/host/denormals.h"
+#include "tern/runtime/host/thread_pool.h"
 #include "tern/runtime/vm/model.h"
 #include "tern/runtime/vm/specializer.h"
 

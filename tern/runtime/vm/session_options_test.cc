@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tern/ffi/registry.h"
-#include "tern/runtime/cpus.h"
+#include "tern/runtime/host/cpus.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/runtime/test_data/test_kernels.h"
 #include "tern/runtime/vm/session.h"

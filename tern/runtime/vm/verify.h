@@ -4,7 +4,7 @@
 #ifndef TERN_RUNTIME_VM_VERIFY_H_
 #define TERN_RUNTIME_VM_VERIFY_H_
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/vm/program.h"
 
 namespace tern::runtime::vm {

@@ -4,7 +4,7 @@
 // with A = 0 1 2 3 and B = 1 1 1 1 given, and prints C.
 #include <cstdio>
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/tensor.h"
 
 int main(int argc, char** argv) {

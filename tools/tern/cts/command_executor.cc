@@ -3,8 +3,8 @@
 
 #include "tern/codegen/temporary_directory.h"
 #include "tern/ffi/json.h"
-#include "tern/runtime/file_bytes.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tools/tern/cts/batch.h"
 #include "tools/tern/cts/executor.h"
 #include "tools/tern/cts/worker.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 
-#include "tern/runtime/file_bytes.h"
-#include "tern/runtime/npy.h"
+#include "tern/runtime/artifact/file_bytes.h"
+#include "tern/runtime/artifact/npy.h"
 #include "tools/tern/cts/batch.h"
 #include "tools/tern/cts/suite_files.h"
 #include "tools/tern/reference.h"

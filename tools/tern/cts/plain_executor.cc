@@ -8,7 +8,7 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/temporary_directory.h"
 #include "tern/ffi/dtype.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tools/tern/cts/executor.h"
 #include "tools/tern/cts/worker.h"
 

@@ -14,8 +14,8 @@
 #include "tern/codegen/temporary_directory.h"
 #include "tern/codegen/undefined_symbols.h"
 #include "tern/ffi/environment.h"
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/file_bytes.h"
 
 extern char** environ;
 

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "tern/ffi/error.h"
-#include "tern/runtime/artifact.h"
-#include "tern/runtime/elf_file.h"
+#include "tern/runtime/artifact/artifact.h"
+#include "tern/runtime/artifact/elf_file.h"
 
 namespace tern::backend::cpu {
 namespace {

@@ -12,7 +12,7 @@
 #include "tern/codegen/linkable_module.h"
 #include "tern/codegen/temporary_directory.h"
 #include "tern/compile.h"
-#include "tern/runtime/file_bytes.h"
+#include "tern/runtime/artifact/file_bytes.h"
 #include "tern/tir/text.h"
 
 namespace tern::backend::cpu {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/backend/cpu/codegen/llvm_kind.h"
 
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::backend::cpu {
 

@@ -10,7 +10,7 @@
 #include "tern/backend/cuda/schedule/tensor_intrinsics.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/bulk_intrinsics.h"

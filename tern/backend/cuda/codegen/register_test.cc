@@ -6,7 +6,7 @@
 #include "tern/backend/cuda/schedule/architecture.h"
 #include "tern/compile.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/tir/text.h"
 

@@ -14,7 +14,7 @@
 #include "tern/backend/cuda/runtime/cublaslt.h"
 #include "tern/backend/cuda/runtime/driver.h"
 #include "tern/backend/cuda/runtime/plugin.h"
-#include "tern/runtime/elf_extents.h"
+#include "tern/runtime/artifact/elf_extents.h"
 
 namespace tern::backend::cuda {
 namespace {

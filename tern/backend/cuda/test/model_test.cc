@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/backend/cuda/test/standin_fixture.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/runtime/stream.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/runtime/vm/session.h"

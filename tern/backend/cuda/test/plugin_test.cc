@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "tern/backend/cuda/test/standin_fixture.h"
+#include "tern/runtime/host/workspace.h"
 #include "tern/runtime/test_data/device_plugin_test.h"
-#include "tern/runtime/workspace.h"
 
 // For the thread sanitizer, which does not see the lock of the stand-in, but what it does to memory
 // by the C library.

@@ -5,7 +5,7 @@
 #include "tern/backend/metal/schedule/simdgroup_matmul.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/atomics.h"
 #include "tern/tir/intrinsic_rules.h"

@@ -12,7 +12,7 @@
 #include "tern/compile.h"
 #include "tern/detect_target.h"
 #include "tern/runtime/device.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/runtime/tensor.h"
 #include "tern/tir/intrinsics.h"
 

@@ -4,7 +4,7 @@
 #include "tern/backend/opencl/codegen/codegen_opencl.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/target/target.h"
 #include "tern/tir/intrinsic_rules.h"

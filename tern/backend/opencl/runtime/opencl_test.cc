@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "tern/backend/opencl/runtime/opencl_abi.h"
-#include "tern/runtime/program_cache.h"
+#include "tern/runtime/kernel/program_cache.h"
 #include "tern/runtime/test_data/device_plugin_test.h"
 
 namespace tern::backend::opencl::cl {

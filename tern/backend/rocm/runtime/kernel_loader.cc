@@ -6,7 +6,7 @@
 
 #include "tern/backend/rocm/runtime/driver.h"
 #include "tern/backend/rocm/runtime/plugin.h"
-#include "tern/runtime/elf_extents.h"
+#include "tern/runtime/artifact/elf_extents.h"
 
 namespace tern::backend::rocm {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/compile.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/runtime/tensor.h"
 #include "tern/runtime/test_data/test_environment.h"
 #include "tern/tir/text.h"

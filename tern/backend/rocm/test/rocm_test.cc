@@ -8,7 +8,7 @@
 #include "tern/backend/rocm/schedule/architecture.h"
 #include "tern/backend/rocm/test/code_object.h"
 #include "tern/compile.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/tir/text.h"
 
 namespace tern::backend::rocm {

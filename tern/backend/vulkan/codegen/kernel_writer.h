@@ -14,7 +14,7 @@
 
 #include "tern/backend/vulkan/codegen/loop_steps.h"
 #include "tern/backend/vulkan/codegen/spirv_builder.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/target/target.h"
 #include "tern/tir/function.h"
 

@@ -8,7 +8,7 @@
 #include "tern/backend/vulkan/common/spirv.h"
 #include "tern/codegen/device_hooks.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/target/attr_checks.h"
 #include "tern/tir/analysis/warp_size.h"
 #include "tern/tir/atomics.h"

@@ -16,7 +16,7 @@
 #include "tern/backend/webgpu/codegen/helpers.h"
 #include "tern/codegen/name_table.h"
 #include "tern/codegen/usage.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 #include "tern/target/target.h"
 #include "tern/tir/atomics.h"
 #include "tern/tir/function.h"

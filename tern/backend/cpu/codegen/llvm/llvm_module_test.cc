@@ -9,7 +9,7 @@
 #include "tern/codegen/llvm/llvm_target.h"
 #include "tern/codegen/packed_test_function.h"
 #include "tern/compile.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 #include "tern/runtime/tensor.h"
 
 namespace tern::backend::cpu {

@@ -6,7 +6,7 @@
 
 #include "tern/codegen/llvm/linker.h"
 #include "tern/ffi/abi_layout.h"
-#include "tern/runtime/artifact.h"
+#include "tern/runtime/artifact/artifact.h"
 
 namespace tern::backend::cpu {
 namespace {

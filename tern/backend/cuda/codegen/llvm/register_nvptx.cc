@@ -8,7 +8,7 @@
 #include "tern/codegen/device_hooks.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/tir/intrinsic_rules.h"
 
 namespace tern::backend::cuda {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tern/codegen/llvm/codegen_llvm.h"
-#include "tern/runtime/device_artifact.h"
+#include "tern/runtime/kernel/device_artifact.h"
 
 namespace tern::backend::hexagon {
 

@@ -15,7 +15,7 @@
 #include "tern/codegen/llvm/linker.h"
 #include "tern/codegen/llvm/llvm_intrinsics.h"
 #include "tern/ffi/registry.h"
-#include "tern/runtime/device_module.h"
+#include "tern/runtime/kernel/device_module.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/transform/threads/serialize_threads.h"
 
