@@ -86,7 +86,11 @@ void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo
   schedule->Reorder(Around(block.name, {gemm.loops.n, gemm.loops.m}));
   // Before the GEMM, whose epilogue it would be: one that stores by elements.
   if (!TransposeResult(schedule, copy, target)) Refuse("its result is not transposed in registers");
-  ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
+  // Others may transpose it back: transposed_matmul, where M is a few vectors of few lanes.
+  PlanRequest request{block.name, "packed_matmul", {}};
+  if (ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target, &request)
+          .rule.empty())
+    Refuse("packed_matmul declines the transposed GEMM");
 }
 
 }  // namespace
