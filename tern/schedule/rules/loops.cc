@@ -427,7 +427,8 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
   for (joined = count; joined > 1 && !JoinLoops(schedule, block, loops, joined); --joined)
     if (is_asked)
       Refuse(std::to_string(count) + " loops around " + block + " are not to be joined");
-  if (joined == 1 && !TakeLoop(schedule, loops, count, target)) joined = 0;
+  if (joined == 1 && !TakeLoop(schedule, loops, is_asked ? loops.size() : count, target))
+    joined = 0;
   if (!plan) return;
   if (is_asked && joined != count) RefuseParallel(plan->parallel, 0);
   if (joined == 0) return plan->SetParallel(0);
