@@ -22,6 +22,11 @@
 //     copy = identity
 //     for part                         copy[index[i]] += x
 //     atomic: H += copy
+//
+// Cost: an update is a load and a store of its element, and waits for the one before where both are
+// of one; each element of a copy is set, and added by an atomic operation.
+//
+//   cycles = updates * 2 / threads + parts / threads * elements * 20 + thread_start_cycles
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
@@ -41,8 +46,20 @@ using Names = Schedule::Names;
 constexpr int64_t kMostCopyBytes = 1 << 14, kUpdatesOfElement = 8;
 // Updates of a thread, so that copies are few.
 constexpr int64_t kLeastSteps = 32;
-// Of a host: parts, and updates of one.
-constexpr int64_t kMostParts = 16, kLeastPart = 1 << 14;
+// Of a host: parts, and updates of one; a guess of updates.
+constexpr int64_t kMostParts = 16, kLeastPart = 1 << 14, kManyUpdates = 1 << 20;
+
+struct CopiesPlan : HostPlan {
+  int64_t parts = 0;  // at most
+  int64_t part = 0;   // updates of one, at least
+
+  static const std::vector<PlanField<CopiesPlan>>& Fields() {
+    using P = CopiesPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"parts", &P::parts}, {"part", &P::part}, {"parallel", &P::parallel}};
+    return fields;
+  }
+};
 
 struct Updates {
   Names rows, others;       // loops; the first index the result by themselves
@@ -157,28 +174,49 @@ void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo
   SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), threads);
 }
 
-void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+std::vector<CopiesPlan> HostPlans(Schedule* schedule, const BlockInfo& block,
+                                  const TargetInfo& target, const Wanted<CopiesPlan>& want) {
+  constexpr double kUpdateCycles = 2, kElementCycles = 20;
   if (target.threads == 1) Refuse("there is one thread");
   Updates updates = Match(*schedule, block);
-  const std::string& name = block.name;
-  const BlockNode* node = FindBlockNamed(*schedule, name);
+  const BlockNode* node = FindBlockNamed(*schedule, block.name);
   if (FindCommutingUpdate(node->body)->buffer->dtype.is_float())
     Refuse("floats would be summed in the order in which threads come");
   if (!updates.rows.empty()) Refuse("there are rows, which are a thread's each");
   if (updates.elements == 0) Refuse("the result is too large for copies, or of dynamic size");
-  if (updates.count > 0 && updates.count < 2 * kLeastPart) Refuse("there are too few updates");
+  CopiesPlan plan;
+  plan.parts = want.Or(&CopiesPlan::parts, kMostParts);
+  plan.part = want.Or(&CopiesPlan::part, kLeastPart);
+  plan.parallel = 1;
+  if (plan.parts < 1 || plan.part < 1) return {};
+  int64_t count = updates.count ? updates.count : kManyUpdates;
+  if (updates.count > 0 && count < 2 * plan.part) Refuse("there are too few updates");
+  auto parts = static_cast<double>(std::min(plan.parts, count / plan.part)),
+       threads = std::min(parts, static_cast<double>(target.likely_threads));
+  plan.cycles = (static_cast<double>(count) * kUpdateCycles +
+                 parts * static_cast<double>(updates.elements) * kElementCycles) /
+                    std::max(threads, 1.0) +
+                static_cast<double>(target.thread_start_cycles);
+  return {plan};
+}
+
+void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo&, CopiesPlan* plan) {
+  Updates updates = Match(*schedule, block);
+  const std::string& name = block.name;
   schedule->AtomicUpdate(name);
   Arrange(schedule, name, updates);
   std::string loop = FuseLoops(schedule, name, updates.others);
   Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
   Expr extent = nest.loops[0]->extent;
-  Expr part = ir::MaxNode::Make(ir::CeilDiv(extent, ir::MakeConst(extent.dtype(), kMostParts)),
-                                ir::MakeConst(extent.dtype(), kLeastPart));
+  Expr part = ir::MaxNode::Make(
+      ir::CeilDiv(extent, ir::MakeConst(extent.dtype(), static_cast<double>(plan->parts))),
+      ir::MakeConst(extent.dtype(), static_cast<double>(plan->part)));
   Names names = {FreshLoopName(*schedule, loop + "_p"), FreshLoopName(*schedule, loop + "_i")};
   schedule->Split(LoopOf(name, loop), {arith::Analyzer().Simplify(part)}, names);
   schedule->Parallel(LoopOf(name, names[0]));
   schedule->Privatize(name, LoopOf(name, names[0]), StorageScope::kLocal,
                       FreshBlockName(*schedule, name + "_copy"));
+  plan->SetParallel(1);
 }
 
 }  // namespace
@@ -199,7 +237,7 @@ void RegisterPrivateCopyRules() {
                 .kinds = {BlockKind::kScatter, BlockKind::kScan},
                 .fits = [](const TargetInfo& target) { return !target.is_device; },
                 .priority = 4,
-                .apply = UpdateOnHost});
+                .planned = Planned<CopiesPlan>(HostPlans, UpdateOnHost)});
 }
 
 }  // namespace tern::schedule

@@ -1,6 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise blocks on devices.
+// coalesced_elementwise: elementwise, broadcast, injective and gather blocks of devices.
+//
+// Vectors of rows, which are a static multiple of one (flat = 0), or of a tensor of any sizes in
+// the order of its memory (flat = 1), where all tensors are indexed alike:
+//
+//   for rows, j / threads / vector        blockIdx.x
+//     for j in threads                    threadIdx.x
+//       for j in vector                   one vector; of a whole tensor the last is predicated
+//
+// Single elements (vector = 1), coalesced, of a row each (flat = 0) or of all rows as one:
+//
+//   for rows, j / unroll / threads        blockIdx.x
+//     for j in threads                    threadIdx.x
+//       for j in unroll                   `threads` apart, predicated: so many loads are under way
+//
+// Cost: accesses of a multiprocessor, which has a thread block or waits for those that have one.
+//
+//   blocks = elements / (vector * unroll * threads)
+//   cycles = max(blocks, busy_blocks) / busy_blocks * threads * unroll * accesses
+//
+// Of equals the plan with wider accesses, more threads, and more elements of a thread is taken, as
+// long as there are two blocks for each multiprocessor. Declines where there are no elements, or
+// all of them are one vector.
 #include <algorithm>
 
 #include "tern/ir/structural.h"
@@ -14,26 +36,32 @@ using namespace tern::tir;
 
 namespace {
 
-// coalesced_elementwise: elementwise, broadcast, injective and gather blocks.
-//
-// Rows that are a static multiple of a vector:
-//   for rows, j / 256 / lanes       blockIdx.x
-//     for j in 256                  threadIdx.x
-//       for j in lanes              one vector
-//
-// Tensors of any sizes, all indexed alike: the same of their elements in the order of memory. The
-// last vector is predicated, and taken by its elements where it is cut off.
-//
-// Others: coalesced elements, 16 bytes of a thread where there are enough.
-//   for rows, j / 4 / 256           blockIdx.x
-//     for j in 256                  threadIdx.x
-//       for j in 4, unrolled        256 apart, predicated; of narrow elements 8 or 16
-
 // Bytes that a thread writes, element by element, so that as many loads are under way at a time.
 constexpr int64_t kUnrolledBytes = 16;
-// Shorter rows, whose length is known, are taken as one row, and so are those of a dynamic length
-// that is taken to be short (short_rows.h).
+// Thread blocks of shorter rows have threads without an element: of all others they are taken to be
+// of rows as long.
 constexpr int64_t kShortRow = 512;
+// Fewer threads of a block are none the better where blocks are few.
+constexpr int64_t kLeastThreads = 64;
+// A guess of a dynamic number of elements.
+constexpr int64_t kManyElements = 1 << 24;
+
+struct MovePlan : PlanCost {
+  int64_t vector = 1;   // neighbours that a thread loads and stores at once
+  int64_t flat = 0;     // 1: all axes are one; 0: rows are apart
+  int64_t threads = 0;  // of a block
+  int64_t unroll = 1;   // accesses of a thread, `threads` apart
+
+  static const std::vector<PlanField<MovePlan>>& Fields() {
+    using P = MovePlan;
+    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
+                                                     {"flat", &P::flat},
+                                                     {"threads", &P::threads},
+                                                     {"unroll", &P::unroll}};
+    return fields;
+  }
+};
+using P = MovePlan;
 
 // Whether an access is of all elements of a dense tensor, along the axes in their order.
 bool IsWhole(const BlockInfo& block, const BlockAccess& access) {
@@ -68,14 +96,6 @@ int64_t NumElements(const BlockInfo& block) {
   return count;
 }
 
-// As many threads of a block as leave enough blocks for the device.
-int64_t ThreadsFor(int64_t items, const TargetInfo& target) {
-  int64_t threads = std::min(kBlockThreads, target.max_threads);
-  constexpr int64_t kLeast = 64;
-  while (items > 0 && threads > kLeast && items < threads * target.busy_blocks) threads /= 2;
-  return threads;
-}
-
 // The loops of the axes in the order in which elements are written.
 Schedule::Names LoopsAsWritten(const BlockInfo& block, const Schedule::Names& spatial) {
   Schedule::Names loops = spatial;
@@ -88,83 +108,146 @@ Schedule::Names LoopsAsWritten(const BlockInfo& block, const Schedule::Names& sp
   return loops;
 }
 
-void MoveRows(Schedule* schedule, const BlockInfo& block, size_t axis, int64_t lanes,
-              Schedule::Names loops, const TargetInfo& target) {
-  const std::string& loop = block.axes[axis].loop;
-  MakeInnermost(schedule, block.name, loop, &loops);
-  Lanes split = SplitLanes(schedule, block.name, loop, lanes);
+// What the plans depend on.
+struct Elements {
+  Schedule::Names loops;       // spatial
+  std::optional<size_t> axis;  // along which accesses are contiguous
+  int64_t count = 0;           // a guess where it is dynamic
+  bool dynamic_rows = false;
+  int64_t row = 0;                   // elements of one
+  int64_t row_lanes = 1, lanes = 1;  // vectors of a row, and of all elements as one
+  int64_t unrolled = 1;              // single elements of a thread, at most
+};
+
+Elements RequireElements(const Schedule& schedule, const BlockInfo& block,
+                         const TargetInfo& target) {
+  Elements elements;
+  elements.loops = RequireAlone(schedule, block).spatial;
+  if (elements.loops.empty()) Refuse("it has no loop of its own");
+  elements.count = NumElements(block);
+  if (elements.count == 0) elements.count = kManyElements;
+  for (const BlockAxis& axis : block.axes)
+    if (ir::IsConst(axis.extent, 0)) Refuse("there are no elements");
+  elements.axis = FindVectorAxis(block);
+  if (elements.axis && !Contains(elements.loops, block.axes[*elements.axis].loop))
+    elements.axis = {};
+  if (elements.axis) {
+    int64_t most = MostLanes(block, *elements.axis, target);
+    elements.row_lanes = MoveLanes(block, *elements.axis, target);
+    elements.lanes = IsFlat(block) ? most : 1;
+  }
+  std::string last = LoopsAsWritten(block, elements.loops).back();
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == last) elements.row = ConstExtent(axis);
+  elements.dynamic_rows = elements.row == 0;
+  if (elements.dynamic_rows)
+    elements.row = target.likely_columns ? target.likely_columns : kManyElements;
+  elements.unrolled =
+      std::max<int64_t>(4, kUnrolledBytes / block.accesses[0].buffer->dtype.bytes());
+  return elements;
+}
+
+void SetCost(const BlockInfo& block, const Elements& elements, const TargetInfo& target, P* plan) {
+  auto processors = static_cast<double>(target.busy_blocks),
+       accesses = static_cast<double>(plan->threads * plan->unroll),
+       blocks =
+           static_cast<double>(elements.count) / (static_cast<double>(plan->vector) * accesses);
+  plan->cycles = std::max(blocks, processors) / processors * accesses *
+                 static_cast<double>(block.accesses.size());
+  if (plan->vector == 1 && !plan->flat)
+    plan->cycles *=
+        std::max(1.0, static_cast<double>(kShortRow) / static_cast<double>(elements.row));
+}
+
+std::vector<P> MovePlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                         const Wanted<P>& want) {
+  Elements elements = RequireElements(*schedule, block, target);
+  std::vector<P> plans;
+  auto add = [&](int64_t vector, int64_t flat) {
+    // Half as many threads for rows of any length.
+    bool any_row = vector == 1 && !flat && elements.dynamic_rows;
+    int64_t most = std::min(any_row ? kBlockThreads / 2 : kBlockThreads, target.max_threads);
+    std::vector<int64_t> numbers;
+    for (int64_t threads = most; threads >= std::min(kLeastThreads, most); threads /= 2)
+      numbers.push_back(threads);
+    if (int64_t threads = want.Or(&P::threads, 0); threads > 0 && threads <= target.max_threads)
+      numbers = {threads};
+    for (int64_t threads : numbers)
+      for (int64_t unroll = vector > 1 ? 1 : elements.unrolled; unroll >= 1; unroll /= 2) {
+        P plan;
+        plan.vector = vector;
+        plan.flat = flat;
+        plan.threads = threads;
+        plan.unroll = unroll;
+        bool asked = want.Or(&P::unroll, 0) == unroll;
+        if (unroll > 1 && !asked && elements.count < 2 * target.busy_blocks * unroll * threads)
+          continue;
+        SetCost(block, elements, target, &plan);
+        plans.push_back(plan);
+      }
+  };
+  for (int64_t vector = std::max(elements.lanes, elements.row_lanes); vector > 1; vector /= 2) {
+    if (vector <= elements.row_lanes) add(vector, 0);
+    if (vector == elements.lanes) add(vector, 1);
+  }
+  if (elements.loops.size() > 1) add(1, 0);
+  add(1, 1);
+  return plans;
+}
+
+void MoveVectors(Schedule* schedule, const BlockInfo& block, const Elements& elements,
+                 const P& plan) {
+  const std::string& name = block.name;
+  if (plan.flat) {
+    Schedule::Names loops = LoopsAsWritten(block, elements.loops), made;
+    if (loops.size() > 1) schedule->Reorder(Around(name, loops));
+    std::string all = FuseLoops(schedule, name, loops);
+    for (const char* suffix : {"_o", "_t", "_v"})
+      made.push_back(FreshLoopName(*schedule, all + suffix));
+    schedule->Split(LoopOf(name, all), {plan.threads, plan.vector}, made, TailStrategy::kGuard);
+    schedule->Bind(LoopOf(name, made[0]), kBlockX);
+    schedule->Bind(LoopOf(name, made[1]), kThreadX);
+    return schedule->Vectorize(LoopOf(name, made[2]));
+  }
+  Schedule::Names loops = elements.loops;
+  const std::string& loop = block.axes[*elements.axis].loop;
+  MakeInnermost(schedule, name, loop, &loops);
+  Lanes split = SplitLanes(schedule, name, loop, plan.vector);
   loops.pop_back();
   if (!split.outer.empty()) loops.push_back(split.outer);
   if (loops.empty()) Refuse("all elements are one vector");
-  schedule->Vectorize(LoopOf(block.name, split.inner));
-  SpreadOverThreads(schedule, block.name, FuseLoops(schedule, block.name, loops),
-                    ThreadsFor(NumElements(block) / lanes, target));
+  schedule->Vectorize(LoopOf(name, split.inner));
+  SpreadOverThreads(schedule, name, FuseLoops(schedule, name, loops), plan.threads);
 }
 
-void MoveFlat(Schedule* schedule, const BlockInfo& block, int64_t lanes,
-              const Schedule::Names& loops, const TargetInfo& target) {
+void MoveScalars(Schedule* schedule, const BlockInfo& block, const Elements& elements,
+                 const P& plan) {
   const std::string& name = block.name;
+  Schedule::Names loops = LoopsAsWritten(block, elements.loops), made, blocks;
   if (loops.size() > 1) schedule->Reorder(Around(name, loops));
-  std::string all = FuseLoops(schedule, name, loops);
-  Schedule::Names made;
-  for (const char* suffix : {"_o", "_t", "_v"})
-    made.push_back(FreshLoopName(*schedule, all + suffix));
-  schedule->Split(LoopOf(name, all), {ThreadsFor(NumElements(block) / lanes, target), lanes}, made,
-                  TailStrategy::kGuard);
-  schedule->Bind(LoopOf(name, made[0]), kBlockX);
-  schedule->Bind(LoopOf(name, made[1]), kThreadX);
-  schedule->Vectorize(LoopOf(name, made[2]));
-}
-
-void MoveScalars(Schedule* schedule, const BlockInfo& block, Schedule::Names loops,
-                 const TargetInfo& target) {
-  const std::string& name = block.name;
-  if (loops.size() > 1) schedule->Reorder(Around(name, loops));
-  int64_t count = NumElements(block), row = 0;
-  for (const BlockAxis& axis : block.axes)
-    if (axis.loop == loops.back()) row = ConstExtent(axis);
-  bool in_rows = loops.size() > 1 && (row == 0 ? target.likely_columns == 0 : row >= kShortRow);
-  std::string last = in_rows ? loops.back() : FuseLoops(schedule, name, loops);
-  int64_t threads = ThreadsFor(count, target),
-          unrolled = std::max<int64_t>(4, kUnrolledBytes / block.accesses[0].buffer->dtype.bytes());
-  if (in_rows && row == 0) threads = std::min<int64_t>(threads, kBlockThreads / 2);
-  while (count > 0 && unrolled > 1 && count < unrolled * threads * target.busy_blocks * 2)
-    unrolled /= 2;
-  Schedule::Names made;
+  std::string last = plan.flat ? FuseLoops(schedule, name, loops) : loops.back();
   for (const char* suffix : {"_o", "_u", "_t"})
     made.push_back(FreshLoopName(*schedule, last + suffix));
-  std::vector<int64_t> factors = {unrolled, threads};
-  if (unrolled == 1) {
+  std::vector<int64_t> factors = {plan.unroll, plan.threads};
+  if (plan.unroll == 1) {
     factors.erase(factors.begin());
     made.erase(made.begin() + 1);
   }
   schedule->Split(LoopOf(name, last), factors, made, TailStrategy::kGuard);
-  if (unrolled > 1) {
+  if (plan.unroll > 1) {
     schedule->Reorder(Around(name, {made[0], made[2], made[1]}));
     schedule->Unroll(LoopOf(name, made[1]));
   }
   schedule->Bind(LoopOf(name, made.back()), kThreadX);
-  Schedule::Names blocks = {made[0]};
-  if (in_rows) blocks.insert(blocks.begin(), loops.begin(), loops.end() - 1);
+  if (!plan.flat) blocks.assign(loops.begin(), loops.end() - 1);
+  blocks.push_back(made[0]);
   schedule->Bind(LoopOf(name, FuseLoops(schedule, name, blocks)), kBlockX);
 }
 
-void MoveElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  Schedule::Names loops = RequireAlone(*schedule, block).spatial;
-  if (loops.empty()) Refuse("it has no loop of its own");
-  if (NumElements(block) == 0 &&
-      std::any_of(block.axes.begin(), block.axes.end(),
-                  [](const BlockAxis& axis) { return ir::IsConst(axis.extent, 0); }))
-    Refuse("there are no elements");
-  std::optional<size_t> axis = FindVectorAxis(block);
-  if (axis && !Contains(loops, block.axes[*axis].loop)) axis = {};
-  int64_t lanes = axis ? MoveLanes(block, *axis, target) : 1;
-  int64_t most = axis ? MostLanes(block, *axis, target) : 1;
-  if (lanes > 1 && lanes == most) return MoveRows(schedule, block, *axis, lanes, loops, target);
-  Schedule::Names as_written = LoopsAsWritten(block, loops);
-  if (axis && most > 1 && IsFlat(block)) return MoveFlat(schedule, block, most, as_written, target);
-  if (lanes > 1) return MoveRows(schedule, block, *axis, lanes, loops, target);
-  MoveScalars(schedule, block, as_written, target);
+void MoveElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                  const P& plan) {
+  Elements elements = RequireElements(*schedule, block, target);
+  (plan.vector > 1 ? MoveVectors : MoveScalars)(schedule, block, elements, plan);
 }
 
 }  // namespace
@@ -176,7 +259,7 @@ void RegisterDeviceElementwiseRules() {
                 .kinds = {K::kElementwise, K::kBroadcast, K::kInjective, K::kGather},
                 .fits = IsDevice,
                 .priority = 10,
-                .apply = MoveElements});
+                .planned = Planned<P>(MovePlans, MoveElements)});
 }
 
 }  // namespace tern::schedule

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transposition on devices, through shared memory.
+// shared_memory_transpose: injective blocks of devices that read across the contiguous axis of the
+// result.
+//
+//   for tiles                           blockIdx.x; .y, .z and .x where extents are dynamic
+//     for r in tile / rows, unrolled    X_shared[r, c] = X[...]: coalesced along what is read
+//       for rows, c in tile             threadIdx.y, threadIdx.x
+//     for c in tile / rows, unrolled    Y[...] = X_shared[r, c]: coalesced along what is written
+//       for rows, r in tile             threadIdx.y, threadIdx.x
+//
+// Rows of X_shared are `pad` elements longer than a tile, against bank conflicts. Tiles at the ends
+// are predicated. Cost: elements of whole tiles, and what a tile takes to start, wait for memory
+// and for its threads, as long as so many elements; fewer threads wait for more of their own:
+//
+//   cycles = tiles / busy_blocks * (tile * tile + 2700) * (1 + tile / rows / 64)
+//
+// Declines where an extent is below 16, or shared memory has no room for a tile.
 #include "tern/schedule/rules/device_transpose.h"
 
 #include <algorithm>
@@ -8,6 +23,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/device_threads.h"
+#include "tern/schedule/rules/register_tiles.h"
 
 namespace tern::schedule {
 
@@ -54,44 +70,70 @@ std::string BindTiles(Schedule* schedule, const BlockInfo& block, Schedule::Name
   return inner;
 }
 
-// shared_memory_transpose: injective blocks that read across the contiguous axis of the result.
-//
-//   for tile of 64 x 64 bind(blockIdx.x) {         # .y, .z and .x where extents are dynamic
-//     for threads { X_shared[r, c] = X[...] }     # coalesced along the axis that is read
-//     for threads { Y[...] = X_shared[c, r] }     # coalesced along the axis that is written
-//   }
-//
-// X_shared has an odd row stride, against bank conflicts. Tiles at the ends are
-// predicated; they are 32 x 32 where a side is no longer. Declines where an extent is below 16, or
-// shared memory does not suffice.
-void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+struct TransposePlan : PlanCost {
+  int64_t tile = 0;  // its side, and threads along what is contiguous
+  int64_t rows = 0;  // of it that threads have at a time
+  int64_t pad = 0;   // elements behind a row in shared memory
+
+  static const std::vector<PlanField<TransposePlan>>& Fields() {
+    using P = TransposePlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile", &P::tile}, {"rows", &P::rows}, {"pad", &P::pad}};
+    return fields;
+  }
+};
+using P = TransposePlan;
+
+Transposition RequireTransposition(const BlockInfo& block, const TargetInfo& target) {
   std::optional<Transposition> across = FindTransposition(block);
   if (!across) Refuse("no tensor is read across the contiguous axis of the result");
   if (target.likely_columns > 0 && target.likely_columns < kLeastTransposed)
     Refuse("an axis is taken to be short, or too long for a grid");
-  Schedule::Names outer = RequireAlone(*schedule, block).spatial;
-  int64_t bytes = across->buffer->dtype.bytes();
-  constexpr int64_t kLargeTile = 64, kSmallTile = kLeastTile;
-  int64_t side = kLargeTile;
   for (size_t axis : {across->written, across->read})
-    if (int64_t extent = ConstExtent(block.axes[axis]); extent > 0 && extent <= kSmallTile)
-      side = kSmallTile;
-  int64_t columns = std::min(kBlockThreads, target.max_threads) / side;
-  int64_t shared = side * (side + 1) * bytes;
-  for (size_t axis : {across->written, across->read}) {
-    int64_t extent = ConstExtent(block.axes[axis]);
-    if (extent > 0 && extent < kLeastTransposed)
+    if (int64_t extent = ConstExtent(block.axes[axis]); extent > 0 && extent < kLeastTransposed)
       Refuse("axis " + block.axes[axis].var.name() + " has fewer than " +
              std::to_string(kLeastTransposed) + " elements");
-  }
-  if (shared > target.shared_bytes || columns < 1)
-    Refuse("a tile needs " + std::to_string(shared) + " bytes of shared memory and " +
-           std::to_string(side) + " threads");
-  const std::string &name = block.name, &written = block.axes[across->written].loop,
-                    &read = block.axes[across->read].loop;
+  return *across;
+}
+
+std::vector<P> TransposePlans(Schedule*, const BlockInfo& block, const TargetInfo& target,
+                              const Wanted<P>& want) {
+  constexpr double kTileElements = 2700, kElementsOfThread = 64;
+  Transposition across = RequireTransposition(block, target);
+  int64_t bytes = across.buffer->dtype.bytes(), most = std::min(kBlockThreads, target.max_threads);
+  std::vector<P> plans;
+  for (int64_t tile : {2 * kLeastTile, kLeastTile})
+    for (int64_t rows = most / tile; rows > 0; rows /= 2) {
+      P plan;
+      plan.tile = tile;
+      plan.rows = rows;
+      plan.pad = want.Or(&P::pad, std::max<int64_t>(1, 4 / bytes));  // rows start on other banks
+      if (plan.pad < 0 || tile * (tile + plan.pad) * bytes > target.shared_bytes) continue;
+      double tiles = 1 / static_cast<double>(target.busy_blocks), side = static_cast<double>(tile);
+      for (size_t axis : {across.written, across.read}) {
+        int64_t extent = ConstExtent(block.axes[axis]);
+        tiles *= static_cast<double>(CeilDiv(extent > 0 ? extent : target.likely_m, tile));
+      }
+      plan.cycles = tiles * (side * side + kTileElements) *
+                    (1 + side / static_cast<double>(rows) / kElementsOfThread);
+      plans.push_back(plan);
+    }
+  if (plans.empty() && !want.is_asked())
+    Refuse("a tile of " + std::to_string(kLeastTile) + " x " + std::to_string(kLeastTile) +
+           " needs as many threads, and room in shared memory");
+  return plans;
+}
+
+void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                    const P& plan) {
+  Transposition across = RequireTransposition(block, target);
+  Schedule::Names outer = RequireAlone(*schedule, block).spatial;
+  const std::string &name = block.name, &written = block.axes[across.written].loop,
+                    &read = block.axes[across.read].loop;
   std::erase(outer, written);
   std::erase(outer, read);
-  Lanes w = SplitLanes(schedule, name, written, side), r = SplitLanes(schedule, name, read, side);
+  Lanes w = SplitLanes(schedule, name, written, plan.tile),
+        r = SplitLanes(schedule, name, read, plan.tile);
   for (const std::string& tile : {r.outer, w.outer})
     if (!tile.empty()) outer.push_back(tile);
   Schedule::Names order = outer;
@@ -99,17 +141,15 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   schedule->Reorder(Around(name, order));
   if (outer.empty()) Refuse("all elements are one tile");
   std::string tile = BindTiles(schedule, block, outer);
-  std::string copy = schedule->CacheRead(name, across->buffer->name, StorageScope::kShared);
+  std::string copy = schedule->CacheRead(name, across.buffer->name, StorageScope::kShared);
   Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
-  if (made.size() != 2) Refuse("a tile of " + across->buffer->name + " is no matrix");
-  // Rows start on different banks.
-  int64_t rank = static_cast<int64_t>(across->buffer->shape.size());
-  int64_t odd = std::max<int64_t>(1, 4 / bytes);
-  for (int64_t d = rank - 1; d-- > 0;)
-    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, side, odd); });
+  if (made.size() != 2) Refuse("a tile of " + across.buffer->name + " is no matrix");
+  auto rank = std::ssize(across.buffer->shape);
+  for (int64_t d = rank - 1; plan.pad > 0 && d-- > 0;)
+    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, plan.tile, plan.pad); });
   for (const auto& [part, row, column] :
        {std::tuple(copy, made[0], made[1]), std::tuple(name, r.inner, w.inner)}) {
-    Lanes rows = SplitLanes(schedule, part, row, columns);
+    Lanes rows = SplitLanes(schedule, part, row, plan.rows);
     schedule->Bind(LoopOf(part, rows.inner), kThreadY);
     schedule->Bind(LoopOf(part, column), kThreadX);
     if (!rows.outer.empty()) schedule->Unroll(LoopOf(part, rows.outer));
@@ -120,11 +160,11 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
 
 void RegisterDeviceTransposeRules() {
   RegisterRule({.name = "shared_memory_transpose",
-                .description = "64 x 64 tiles through shared memory: coalesced loads and stores",
+                .description = "tiles through shared memory: coalesced loads and stores",
                 .kinds = {BlockKind::kInjective},
                 .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
                 .priority = 20,
-                .apply = TransposeTiles});
+                .planned = Planned<P>(TransposePlans, TransposeTiles)});
 }
 
 }  // namespace tern::schedule

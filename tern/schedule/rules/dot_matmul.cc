@@ -40,7 +40,7 @@ constexpr int64_t kLeastRowBlocks = 8, kLeastColumnBlocks = 8, kFewColumnBlocks 
 // not more of them than L1 has room for.
 constexpr int64_t kPackedWords = 16, kLineBytes = 64;
 
-struct DotGemmPlan : PlanCost {
+struct DotGemmPlan : HostPlan {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
   int64_t block_m = 0, block_n = 0;
 
@@ -49,7 +49,8 @@ struct DotGemmPlan : PlanCost {
     static const std::vector<PlanField<P>> fields = {{"tile_m", &P::tile_m},
                                                      {"tile_n", &P::tile_n},
                                                      {"block_m", &P::block_m},
-                                                     {"block_n", &P::block_n}};
+                                                     {"block_n", &P::block_n},
+                                                     {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -209,12 +210,12 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
 
 class DotMatmul {
  public:
-  DotMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
+  DotMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, P* plan,
             const DotTypes& types, const DotInstructions& machine, const TargetInfo& target)
       : schedule_(*schedule),
         block_(block),
         gemm_(gemm),
-        plan_(plan),
+        plan_(*plan),
         types_(types),
         steps_(StepsOf(machine, types)),
         machine_(machine),
@@ -239,7 +240,7 @@ class DotMatmul {
     std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
     PutSumsInRows(read.empty() ? "" : gemm_.c->name);
     // What instructions do with addresses is not looked into later.
-    ParallelizeOuter(&schedule_, block_, work, target_);
+    ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
     PackRight(right, pads_b ? gemm_.b.name : "");
     if (!left.empty()) PackLeft(left);
     Multiply(init);
@@ -476,10 +477,10 @@ class DotMatmul {
   // Of packing with padding inside: one loop, the outermost that has enough iterations for all
   // threads, or any number. In fused loops it would not be known how little is padded at a time.
   void ParallelizePadding(const std::string& copy) {
-    if (!IsApart(copy) || target_.threads == 1 || WorkOf(schedule_, copy) < kParallelOperations)
-      return;
+    int64_t most = target_.most_threads;
+    if (!IsApart(copy) || !ThreadsPay(WorkOf(schedule_, copy), most, target_)) return;
     Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, copy));
-    for (int64_t least : {kParallelIterations / 8, int64_t{2}})
+    for (int64_t least : {most / 8, int64_t{2}})
       for (size_t i = 0; i + 4 < nest.loops.size(); ++i)  // outside of what is packed at a time
         if (ir::AsConstInt(nest.loops[i]->extent).value_or(least) >= least &&
             Try(&schedule_, [&](Schedule* attempt) {
@@ -520,7 +521,7 @@ class DotMatmul {
   std::string block_, sums_;
   Names inside_;  // copies that are made for each matrix of the batch, or block of rows
   const Gemm& gemm_;
-  const P& plan_;
+  P& plan_;
   const DotTypes& types_;
   DotSteps steps_;
   const DotInstructions& machine_;
@@ -544,7 +545,8 @@ Names TransposePadded(Schedule* schedule, const std::string& rows, const std::st
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-           const DotInstructions& machine, const P& plan) {
+           const DotInstructions& machine, P* chosen) {
+  const P& plan = *chosen;
   Gemm gemm = RequireDotGemm(*schedule, block.name);
   if (gemm.c->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(
@@ -571,7 +573,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
   GuessSizes(&gemm, target);
   Names copies = transposes ? TransposePadded(schedule, rows, gemm.a.name) : Names();
   if (transposes && !Contains(copies, rows)) std::erase(pads, gemm.a.name);
-  DotMatmul(schedule, block.name, gemm, plan, types, machine, target).Run(pads);
+  DotMatmul(schedule, block.name, gemm, chosen, types, machine, target).Run(pads);
   for (const std::string& copy : copies)
     ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
 }
@@ -587,6 +589,12 @@ std::vector<std::string> DotMatmulRules() {
   std::vector<std::string> names;
   for (const Rule* rule : AllRules())
     if (Contains(Registered(), rule->name)) names.push_back(rule->name);
+  return names;
+}
+
+std::vector<std::string> DotPlanFields() {
+  std::vector<std::string> names;
+  for (const PlanField<P>& field : P::Fields()) names.emplace_back(field.name);
   return names;
 }
 
@@ -618,7 +626,7 @@ void RegisterDotMatmul(const DotInstructions& instructions) {
              return DotPlans(*schedule, block, target, instructions, want);
            },
            [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          const P& plan) { Apply(schedule, block, target, instructions, plan); })});
+                          P* plan) { Apply(schedule, block, target, instructions, plan); })});
 }
 
 }  // namespace tern::schedule

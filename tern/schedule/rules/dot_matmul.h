@@ -70,6 +70,8 @@ struct DotInstructions {
 void RegisterDotMatmul(const DotInstructions& instructions);
 // Their names, in the order in which they are asked.
 std::vector<std::string> DotMatmulRules();
+// The fields of their plans.
+std::vector<std::string> DotPlanFields();
 // Whether one of them is for the target.
 bool HasDotMatmul(const target::Target& target);
 

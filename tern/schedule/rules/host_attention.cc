@@ -48,7 +48,7 @@ constexpr size_t kTiles = 6;
 // Threads share the batch where it has so many parts, else the blocks of rows.
 constexpr int64_t kBatchParts = 8;
 
-struct AttentionPlan : PlanCost {
+struct AttentionPlan : HostPlan {
   int64_t block_m = 0;  // rows at a time
   int64_t first_tile_m = 0, first_tile_n = 0, second_tile_m = 0, second_tile_n = 0;
 
@@ -58,7 +58,8 @@ struct AttentionPlan : PlanCost {
                                                      {"first_tile_m", &P::first_tile_m},
                                                      {"first_tile_n", &P::first_tile_n},
                                                      {"second_tile_m", &P::second_tile_m},
-                                                     {"second_tile_n", &P::second_tile_n}};
+                                                     {"second_tile_n", &P::second_tile_n},
+                                                     {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -188,11 +189,11 @@ Names RowLoops(const Schedule& schedule, const std::string& block, size_t rows) 
 
 class HostAttention {
  public:
-  HostAttention(Schedule* schedule, const BlockInfo& block, const AttentionPlan& plan,
+  HostAttention(Schedule* schedule, const BlockInfo& block, AttentionPlan* plan,
                 const TargetInfo& target)
       : schedule_(*schedule),
         block_(block),
-        plan_(plan),
+        plan_(*plan),
         target_(target),
         serial_(Serial(target)) {}
 
@@ -228,7 +229,7 @@ class HostAttention {
   Levels ApplyGemm(const BlockInfo& block, const GemmTile& tile) {
     Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamic);
     Plan plan = GemmPlan(&schedule_, block, gemm, tile, serial_);
-    GemmRule().planned.apply(&schedule_, block, serial_, plan);
+    GemmRule().planned.apply(&schedule_, block, serial_, &plan);
     Levels levels{block.name, gemm.loops.batch};
     levels.loops.push_back(block.name + "_ib");
     return levels;
@@ -261,25 +262,26 @@ class HostAttention {
       if (Contains(batch, loop->var.name()))
         parts *= ir::AsConstInt(loop->extent).value_or(kBatchParts);
     bool by_rows = parts < kBatchParts && !batch.empty();
-    ParallelizeOuter(&schedule_, levels.block, work, target_, by_rows ? batch.back() : "");
+    ParallelizeOuter(&schedule_, levels.block, work, target_, &plan_, by_rows ? batch.back() : "");
   }
 
   Schedule& schedule_;
   const BlockInfo& block_;
-  const AttentionPlan& plan_;
+  AttentionPlan& plan_;
   const TargetInfo& target_;
   TargetInfo serial_;
   Gemm gemm_;  // the first
 };
 
 void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-               const AttentionPlan& plan) {
+               AttentionPlan* plan) {
   HostAttention(schedule, block, plan, target).Run();
 }
 
 // Where there is no M, or one row of it. What the rules make of the parts must have the loops of
 // the batch, as they were, outside.
-void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                      ThreadsPlan* plan) {
   size_t batch = 0;
   for (size_t row : block.rows) {
     bool is_batch = block.axes[row].role == AxisRole::kBatch;
@@ -299,7 +301,7 @@ void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetIn
     }
     before = part.name;
   }
-  ParallelizeOuter(schedule, block.name, work, target);
+  ParallelizeOuter(schedule, block.name, work, target, plan);
 }
 
 }  // namespace
@@ -310,7 +312,7 @@ void RegisterHostAttentionRules() {
                 .kinds = {BlockKind::kAttention},
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 20,
-                .apply = ApplySingleQuery});
+                .planned = Planned<ThreadsPlan>(ThreadsAlone, ApplySingleQuery)});
   RegisterRule({.name = "row_block_attention",
                 .description = "both GEMMs and the softmax between them, some rows at a time",
                 .kinds = {BlockKind::kAttention},

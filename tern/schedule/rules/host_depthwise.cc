@@ -14,7 +14,12 @@
 //         Y = epilogue(acc)                                  several outputs: transposed, in L1
 //
 // Inputs of neighbouring pixels are loaded and widened once for a tile, and weights stay in
-// registers along a row. Cycles of a vector of products: one, and half a load. Padding is a
+// registers along a row. Cost, of P pixels and N outputs of a group at a time:
+//
+//   cycles = pixels / P * groups / lanes * channels * taps
+//          * max(P * N / fma_per_cycle + (P + N) / loads_per_cycle, fma_latency)
+//
+// with up to 16 accumulators, P * N, and 4 pixels. Padding is a
 // condition on tiles, so that those inside have none (partition_loops). Integers of 8 bits are
 // widened in the loads: what is multiplied has 16 bits, for which machines have dot products of
 // two. Weights of other layouts (OHWI), and inputs of several channels a group, are copied first,
@@ -37,13 +42,29 @@ namespace {
 
 using Names = Schedule::Names;
 
-// Pixels of a tile: with the weights of a 3 x 3 window and their inputs, as many accumulators as
-// have registers.
-constexpr int64_t kTilePixels = 4;
+// Pixels of a tile, and accumulators: as many as have registers with the weights of a 3 x 3 window
+// and their inputs.
+constexpr int64_t kTilePixels = 4, kMostAccumulators = 16;
 // Outputs of a group.
 constexpr int64_t kMostFilters = 8;
 // Windows are unrolled where there are no more products in a tile.
 constexpr int64_t kMostUnrolled = 256;
+
+struct DepthwisePlan : HostPlan {
+  int64_t vector = 0;  // lanes, along channels or groups
+  int64_t pixels = 0;  // of a row with accumulators
+  int64_t unroll = 0;  // products of a tile that are written out, at most
+
+  static const std::vector<PlanField<DepthwisePlan>>& Fields() {
+    using P = DepthwisePlan;
+    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
+                                                     {"pixels", &P::pixels},
+                                                     {"unroll", &P::unroll},
+                                                     {"parallel", &P::parallel}};
+    return fields;
+  }
+};
+using P = DepthwisePlan;
 
 // The axes of a convolution of groups.
 struct GroupedWindows {
@@ -142,28 +163,67 @@ Accumulators KeepAccumulators(Schedule* schedule, const BlockInfo& block, size_t
 
 // Unrolls loops from the innermost on, as long as there are few products in them, and that one
 // always.
-void UnrollWindows(Schedule* schedule, const BlockInfo& block, const Names& loops,
-                   int64_t products) {
+void UnrollWindows(Schedule* schedule, const BlockInfo& block, const Names& loops, int64_t products,
+                   int64_t most) {
   for (size_t i = loops.size(); i-- > 0;) {
     for (const BlockAxis& axis : block.axes)
-      if (axis.loop == loops[i]) products *= ir::AsConstInt(axis.extent).value_or(kMostUnrolled);
-    if (i + 1 < loops.size() && products > kMostUnrolled) return;
+      if (axis.loop == loops[i]) products *= ir::AsConstInt(axis.extent).value_or(most);
+    if (i + 1 < loops.size() && products > most) return;
     schedule->Unroll(LoopOf(block.name, loops[i]));
   }
 }
 
-void Depthwise(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
-  GroupedWindows windows = RequireGroups(given, target);
-  int64_t work = WorkOf(*schedule, given.name);
-  PutGroupsLast(schedule, given, windows.group, target);
-  Accumulators accumulators = KeepAccumulators(schedule, given, windows.group);
-  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, given.name));
+// The operands as they are read, and what the plans depend on.
+struct Depthwise {
+  GroupedWindows windows;
+  Accumulators accumulators;
+  BlockInfo block;
+  size_t channels = 0;  // axis
+};
+Depthwise Prepare(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
+  Depthwise made;
+  made.windows = RequireGroups(given, target);
+  PutGroupsLast(schedule, given, made.windows.group, target);
+  made.accumulators = KeepAccumulators(schedule, given, made.windows.group);
+  made.block = DescribeBlock(FindBlockNamed(*schedule, given.name));
+  made.channels = RequireVectorAxis(made.block, RequireLoops(*schedule, made.block));
+  if (made.channels != made.windows.group) Refuse("channels are not contiguous");
+  if (LanesFor(made.block, made.channels, target, 1) < 2)
+    Refuse("there are fewer channels than two lanes");
+  return made;
+}
+
+std::vector<P> DepthwisePlans(Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
+                              const Wanted<P>& want) {
+  Schedule probe = *schedule;
+  Depthwise made = Prepare(&probe, given, target);
+  int64_t filters = made.windows.filter_count;
+  double products = static_cast<double>(WorkOf(*schedule, given.name)) /
+                    static_cast<double>(std::max<int64_t>(given.operations, 1));
+  std::vector<P> plans;
+  for (int64_t lanes = LanesFor(made.block, made.channels, target, 1); lanes >= 2; lanes /= 2)
+    for (int64_t pixels = kTilePixels; pixels >= 1; pixels /= 2) {
+      if (pixels * filters > kMostAccumulators) continue;
+      P plan;
+      plan.vector = lanes;
+      plan.pixels = pixels;
+      plan.unroll = want.Or(&P::unroll, kMostUnrolled);
+      double accumulators = static_cast<double>(pixels * filters),
+             step = accumulators / static_cast<double>(target.fma_per_cycle) +
+                    static_cast<double>(pixels + filters) /
+                        static_cast<double>(target.loads_per_cycle),
+             steps = products / (accumulators * static_cast<double>(lanes));
+      plan.cycles = steps * std::max(step, static_cast<double>(target.fma_latency));
+      plan.limit = steps * accumulators / static_cast<double>(target.fma_per_cycle);
+      if (plan.unroll > 0) plans.push_back(plan);
+    }
+  return plans;
+}
+
+void ApplyDepthwise(Schedule* schedule, const BlockInfo& given, const TargetInfo& target, P* plan) {
+  int64_t work = WorkOf(*schedule, given.name), pixels = plan->pixels, lanes = plan->vector;
+  auto [windows, accumulators, block, channels] = Prepare(schedule, given, target);
   LoopsByKind loops = RequireLoops(*schedule, block);
-  size_t channels = RequireVectorAxis(block, loops);
-  if (channels != windows.group) Refuse("channels are not contiguous");
-  int64_t lanes = LanesFor(block, channels, target, 1), filters = windows.filter_count;
-  if (lanes < 2) Refuse("there are fewer channels than two lanes");
-  int64_t pixels = filters > kTilePixels ? kTilePixels / 2 : kTilePixels;
   Lanes vectors = SplitLanes(schedule, block.name, block.axes[channels].loop, lanes),
         tiles = SplitLanes(schedule, block.name, block.axes[windows.row].loop, pixels);
   Names order, tile = {tiles.inner},
@@ -187,8 +247,8 @@ void Depthwise(Schedule* schedule, const BlockInfo& given, const TargetInfo& tar
   if (!accumulators.transposed.empty()) schedule->ReverseComputeAt(accumulators.transposed, around);
   std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops.reduce[0]),
                                                   FreshBlockName(*schedule, block.name + "_init"));
-  ParallelizeOuter(schedule, block.name, work, target);
-  UnrollWindows(schedule, block, loops.reduce, pixels * filters);
+  ParallelizeOuter(schedule, block.name, work, target, plan);
+  UnrollWindows(schedule, block, loops.reduce, pixels * windows.filter_count, plan->unroll);
   for (const std::string& each : {block.name, init}) {
     for (const std::string& loop : tile) schedule->Unroll(LoopOf(each, loop));
     schedule->Vectorize(LoopOf(each, vectors.inner));
@@ -207,7 +267,7 @@ void RegisterHostDepthwiseRule() {
        .kinds = {BlockKind::kConvolution},
        .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
        .priority = 32,
-       .apply = Depthwise});
+       .planned = Planned<P>(DepthwisePlans, ApplyDepthwise)});
 }
 
 }  // namespace tern::schedule

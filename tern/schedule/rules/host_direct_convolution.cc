@@ -49,14 +49,16 @@ constexpr double kTailFactor = 1.05;
 // x 40, 8 images, to 96 outputs, 3 x 3, take 267 us instead of 714 on two threads.
 constexpr double kManyOutputs = 4;
 
-struct DirectConvolutionPlan : PlanCost {
+struct DirectConvolutionPlan : HostPlan {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: output channels, output pixels
   int64_t vector = 0;              // lanes, along pixels
 
   static const std::vector<PlanField<DirectConvolutionPlan>>& Fields() {
     using P = DirectConvolutionPlan;
-    static const std::vector<PlanField<P>> fields = {
-        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n}, {"vector", &P::vector}};
+    static const std::vector<PlanField<P>> fields = {{"tile_m", &P::tile_m},
+                                                     {"tile_n", &P::tile_n},
+                                                     {"vector", &P::vector},
+                                                     {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -124,13 +126,13 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
 
 class DirectConvolution {
  public:
-  DirectConvolution(Schedule* schedule, const BlockInfo& block, const P& plan,
-                    const TargetInfo& target)
+  DirectConvolution(Schedule* schedule, const BlockInfo& block, P* plan, const TargetInfo& target)
       : schedule_(*schedule),
         block_(block.name),
         result_(block.accesses[0].buffer),
         target_(target),
-        tile_{plan.tile_m, plan.tile_n / plan.vector, plan.vector} {}
+        plan_(plan),
+        tile_{plan->tile_m, plan->tile_n / plan->vector, plan->vector} {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
@@ -140,7 +142,7 @@ class DirectConvolution {
     std::string out = made[1];
     FuseEpilogue(&schedule_, out, result_);
     Reduce(made[1]);
-    ParallelizeOuter(&schedule_, block_, work, target_);
+    ParallelizeOuter(&schedule_, block_, work, target_, plan_);
     for (const std::string& block : {made[0], out}) {
       Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
       if (nest.around.empty())
@@ -218,6 +220,7 @@ class DirectConvolution {
   std::string block_;
   Buffer result_;
   const TargetInfo& target_;
+  P* plan_;
   Windows windows_;
   RegisterTile tile_;
 };
@@ -287,8 +290,7 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
   return plans;
 }
 
-void ApplyDirect(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                 const P& plan) {
+void ApplyDirect(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
   DirectConvolution(schedule, block, plan, target).Run();
 }
 

@@ -10,8 +10,13 @@
 //       acc[4, lanes] += long[long, k] * short_copy[short, k]    vectors along K
 //       C = horizontal sum of acc                                as vectorize_reduction does
 //
-// Cycles of an output: K / lanes, and a horizontal sum. Of the vectors along N instead, K times an
-// element of A; with M below 4, packing B. Declines floats without `reassociate`, a K below two
+// Plans are those of vectorize_reduction (reduction_plan.h), by whose cost they are chosen. Against
+// vectors along N:
+//
+//   cycles = outputs * (K / lanes + 20)                # dot products, a horizontal sum each
+//            M * K * (1 / 2; M below 4: 1, to pack B)  # vectors along N
+//
+// Declines what is no faster by that, floats without `reassociate`, a K below two
 // vectors, a long operand that is not K-contiguous, and a constant one, which is prepacked.
 //
 // Convolutions of NHWC with few output channels are the same, with the window around K.
@@ -65,9 +70,15 @@ void CopyShort(Schedule* schedule, const BlockInfo& block, const GemmOperand& op
   ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
 }
 
+// A dot product for each output of some loops, along K.
+struct Dots {
+  GemmOperand narrow;  // the operand of the short side
+  Schedule::Names order;
+};
+
 // Convolutions of NHWC with few output channels: K is the channels, and the pixels are the long
 // side.
-void PixelDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+Dots RequirePixelDots(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
   DataType dtype = block.accesses[0].buffer->dtype;
   int64_t lanes = target.vector_bytes / dtype.bytes(), outputs = 1, taps = 1;
   std::optional<size_t> channels, features;
@@ -105,19 +116,18 @@ void PixelDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
       Refuse("channels are not contiguous in " + access.buffer->name);
   }
   if (!weights) Refuse("the weights have no index that is the output channel");
-  CopyShort(schedule, block, *weights, dtype, target);
-  LoopsByKind loops = RequireLoops(*schedule, block);
+  LoopsByKind loops = RequireLoops(schedule, block);
   Schedule::Names order = loops.spatial;
   order.push_back(block.axes[*channels].loop);
   std::erase(loops.reduce, block.axes[*channels].loop);
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
-  schedule->Reorder(Around(block.name, order));
-  ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
+  return {*weights, order};
 }
 
-void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  if (!MatchGemm(*schedule, block, Sizes::kDynamic)) return PixelDots(schedule, block, target);
-  Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
+Dots RequireDots(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  if (!MatchGemm(schedule, block, Sizes::kDynamic))
+    return RequirePixelDots(schedule, block, target);
+  Gemm gemm = RequireGemm(schedule, block, Sizes::kDynamic);
   GuessSizes(&gemm, target);
   bool short_n = gemm.n <= gemm.m;
   int64_t length = std::min(gemm.m, gemm.n), lanes = target.vector_bytes / gemm.c->dtype.bytes();
@@ -126,18 +136,35 @@ void DotProducts(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
     Refuse("M and N are " + std::to_string(gemm.m) + " and " + std::to_string(gemm.n) +
            "; expected one of 1 to " + std::to_string(kMostShort));
   if (!wide.k_contiguous()) Refuse(wide.name + " is not K-contiguous");
-  if (IsConstant(*schedule, wide.name)) Refuse(wide.name + " is constant, and can be prepacked");
+  if (IsConstant(schedule, wide.name)) Refuse(wide.name + " is constant, and can be prepacked");
   if (gemm.k < 2 * lanes) Refuse("K is shorter than two vectors");
   double vectors = static_cast<double>(gemm.k) / static_cast<double>(lanes);
   if (!Pays(length, vectors, gemm.k, short_n ? kElementCycles : kPackCycles))
     Refuse("K is so short that vectors along N cost less");
-  CopyShort(schedule, block, narrow, gemm.c->dtype, target);
   Schedule::Names order = gemm.loops.batch;
   order.push_back(short_n ? gemm.loops.m : gemm.loops.n);
   order.push_back(short_n ? gemm.loops.n : gemm.loops.m);
   order.push_back(gemm.loops.k);
-  schedule->Reorder(Around(block.name, order));
-  ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target);
+  return {narrow, order};
+}
+
+BlockInfo Prepare(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  Dots dots = RequireDots(*schedule, block, target);
+  CopyShort(schedule, block, dots.narrow, block.accesses[0].buffer->dtype, target);
+  schedule->Reorder(Around(block.name, dots.order));
+  return DescribeBlock(FindBlockNamed(*schedule, block.name));
+}
+
+std::vector<ReductionPlan> DotPlans(Schedule* schedule, const BlockInfo& block,
+                                    const TargetInfo& target, const Wanted<ReductionPlan>& want) {
+  Schedule probe = *schedule;
+  BlockInfo prepared = Prepare(&probe, block, target);
+  return RowPlans(probe, prepared, target, want);
+}
+
+void ApplyDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               ReductionPlan* plan) {
+  ReduceRows(schedule, Prepare(schedule, block, target), target, plan);
 }
 
 // transposed_matmul, transposed_matmul_wide: few columns, and an A that is M-contiguous.
@@ -211,7 +238,7 @@ void RegisterHostDotProductRules() {
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution},
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 31,
-                .apply = DotProducts});
+                .planned = Planned<ReductionPlan>(DotPlans, ApplyDots)});
 }
 
 }  // namespace tern::schedule

@@ -37,7 +37,7 @@ using namespace tern::tir;
 
 namespace {
 
-struct ElementwisePlan : PlanCost {
+struct ElementwisePlan : HostPlan {
   int64_t vector = 0;  // elements at a time, of a register or two
   int64_t outer = 0;   // 1: along the axis outside of the contiguous one
   int64_t mask = 0;    // 1: the last vector is masked; 0: the tail is a loop, or there is none
@@ -45,8 +45,11 @@ struct ElementwisePlan : PlanCost {
 
   static const std::vector<PlanField<ElementwisePlan>>& Fields() {
     using P = ElementwisePlan;
-    static const std::vector<PlanField<P>> fields = {
-        {"vector", &P::vector}, {"outer", &P::outer}, {"mask", &P::mask}, {"part", &P::part}};
+    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
+                                                     {"outer", &P::outer},
+                                                     {"mask", &P::mask},
+                                                     {"part", &P::part},
+                                                     {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -175,6 +178,7 @@ std::vector<P> ElementwisePlans(Schedule* schedule, const BlockInfo& block,
     plan.outer = outer;
     plan.mask = mask;
     plan.part = part;
+    if (part > 0) plan.parallel = 1;
     if (part < 0 || part % vector != 0) return;
     SetCost(elements, target, &plan);
     plans.push_back(plan);
@@ -183,9 +187,9 @@ std::vector<P> ElementwisePlans(Schedule* schedule, const BlockInfo& block,
   int64_t mask = std::clamp<int64_t>(want.Or(&P::mask, masks), 0, 1);
   for (int64_t lanes = LanesFor(block, elements.axis, target, 2); lanes >= kMinLanes; lanes /= 2) {
     // As many as make an operation worth a thread.
-    int64_t part =
-        lanes *
-        std::max<int64_t>(kParallelOperations / std::max<int64_t>(block.operations, 1) / lanes, 1);
+    int64_t part = lanes * std::max<int64_t>(target.thread_start_operations /
+                                                 std::max<int64_t>(block.operations, 1) / lanes,
+                                             1);
     if (elements.one_axis) add(lanes, 0, mask, want.Or(&P::part, part));
     add(lanes, 0, mask, 0);
   }
@@ -198,7 +202,8 @@ std::vector<P> ElementwisePlans(Schedule* schedule, const BlockInfo& block,
 
 // Splits a loop by vectors, whose lanes become the innermost of all, and vectorizes them.
 void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                      const P& plan) {
+                      P* chosen) {
+  const P& plan = *chosen;
   Elements elements = RequireElements(*schedule, block, target);
   LoopsByKind loops = RequireLoops(*schedule, block);
   int64_t work = WorkOf(*schedule, block.name);
@@ -211,7 +216,8 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
       parts.push_back(FreshLoopName(*schedule, row + part));
     schedule->Split(LoopOf(block.name, row), {plan.part / plan.vector, plan.vector}, parts, tail);
     schedule->Vectorize(LoopOf(block.name, parts[2]));
-    return schedule->Parallel(LoopOf(block.name, parts[0]));
+    schedule->Parallel(LoopOf(block.name, parts[0]));
+    return chosen->SetParallel(1);
   }
   const std::string& loop = plan.outer ? block.axes[*elements.outer].loop : row;
   // Elements that are apart are not masked: a vector of them is stored one by one.
@@ -234,7 +240,7 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
       schedule->Unroll(LoopOf(block.name, row));
   }
   schedule->Vectorize(LoopOf(block.name, split.inner));
-  ParallelizeOuter(schedule, block.name, work, target);
+  ParallelizeOuter(schedule, block.name, work, target, chosen);
 }
 
 }  // namespace

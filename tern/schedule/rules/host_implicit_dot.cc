@@ -8,8 +8,8 @@
 //   C = A * B                                 AMX, VNNI, ...; the epilogue stores to the result
 //
 // A zero point, as in (int32(X[..]) - 128) * int32(W[..]), is subtracted while A is copied, to the
-// narrowest integer that has the difference: exactly the same sums. Declines what no dot-product
-// rule takes.
+// narrowest integer that has the difference: exactly the same sums. Plans and cost are those of the
+// first rule for dot-product instructions that takes the GEMM. Declines what none takes.
 //
 // widen_convolution: what is left, and float16: operands are converted before, each element once,
 // and the other rules take the convolution.
@@ -65,7 +65,8 @@ int64_t StepsOf(const BlockInfo& block) {
   return steps;
 }
 
-void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+// The operands, as matrices, and the copy of the result.
+Names MakeMatrices(Schedule* schedule, const BlockInfo& block) {
   std::vector<const BlockAccess*> operands = OperandsOf(block);
   if (operands.size() != 2 ||
       !std::all_of(operands.begin(), operands.end(), [](const BlockAccess* access) {
@@ -84,16 +85,46 @@ void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   if (!IsNarrow(gemm.a.dtype) || !IsNarrow(gemm.b.dtype))
     Refuse("a factor needs more than 16 bits");
   if (gemm.a.dtype.is_int() && gemm.b.dtype.is_int()) WidenToOther(schedule, block.name, gemm);
+  return made;
+}
+
+std::vector<Plan> ImplicitDotPlans(Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, const Plan* wanted) {
+  Schedule probe = *schedule;
+  MakeMatrices(&probe, block);
+  BlockInfo product = DescribeBlock(FindBlockNamed(probe, block.name));
+  std::vector<std::string> rules = DotMatmulRules();
+  std::string why;
+  for (const Rule* rule : RulesFor(BlockKind::kMatmul, target)) {
+    if (!Contains(rules, rule->name)) continue;
+    try {
+      Schedule attempt = probe;
+      std::vector<Plan> plans = rule->planned.plans(&attempt, product, target, wanted);
+      if (!plans.empty()) return plans;
+    } catch (const Error& error) {
+      if (error.kind() != "ScheduleError") throw;
+      why += (why.empty() ? "" : "; ") + rule->name + ": " + error.message();
+    }
+  }
+  if (!wanted || !why.empty())
+    Refuse(why.empty() ? "the machine has no dot-product instructions" : why);
+  return {};
+}
+
+void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, Plan* plan) {
+  Names made = MakeMatrices(schedule, block);
   BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
   std::string why;
   bool done = false;
   for (const std::string& rule : DotMatmulRules()) {
-    PlanRequest request{block.name, rule, {}};
+    PlanRequest request{block.name, rule, *plan};
     RuleResult result = ApplyRules(schedule, product, target, &request);
-    if (done = !result.rule.empty(); done) break;
+    done = !result.rule.empty();
+    if (done) *plan = result.plans[0];
+    if (done) break;
     for (const std::string& other : result.passed_over) why += (why.empty() ? "" : "; ") + other;
   }
-  if (!done) Refuse(why.empty() ? "the machine has no dot-product instructions" : why);
+  if (!done) Refuse(why);
   for (const std::string& operand : {made[0], made[1]})
     if (!schedule->tree().BlocksNamed(operand).empty()) CopyOperand(schedule, operand, target);
 }
@@ -125,7 +156,7 @@ void RegisterHostImplicitDotRules() {
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},
                 .fits = has_vectors,
                 .priority = 31,
-                .apply = ImplicitDot});
+                .planned = {DotPlanFields(), ImplicitDotPlans, ImplicitDot}});
   RegisterRule({.name = "widen_convolution",
                 .description = "operands are converted to the type of the sums before",
                 .kinds = {BlockKind::kConvolution},

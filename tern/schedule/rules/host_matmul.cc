@@ -47,12 +47,12 @@ class HostMatmul {
   // `left`: the block that converts A, or pads its rows, or ""; `masks`: the last vectors along N
   // are masked where they are loaded, too.
   HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
-             const Gemm& gemm, const P& plan, const TargetInfo& target, bool masks)
+             const Gemm& gemm, P* plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),
         block_(block),
         left_(left),
         gemm_(gemm),
-        plan_(plan),
+        plan_(*plan),
         target_(target),
         tail_of_n_(masks ? TailStrategy::kMask : TailStrategy::kLoop) {}
 
@@ -92,7 +92,7 @@ class HostMatmul {
       StoreTile(&schedule_, reader, out, plan_.vector, {Name("cv"), Name("ci")}, !plan_.block_k,
                 target_.masked_vectors ? TailStrategy::kMask : TailStrategy::kLoop);
     if (!gemm_.epilogue.empty()) PrefetchEpilogue();
-    if (target_.threads != 1 && work >= kParallelOperations) RunInParallel(work, packed);
+    RunInParallel(work, packed);
     if (prepacked() && !transposed_) ParallelizePacking(&schedule_, packed);
   }
 
@@ -135,9 +135,12 @@ class HostMatmul {
     if (!plan_.block_m) row_blocks = std::min(row_blocks, kDynamicRowBlocks);
     bool by_rows = row_blocks > column_blocks;
     const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
-    bool several = gemm_.loops.batch.empty() && std::max(row_blocks, column_blocks) > 1;
-    if (!several || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
-      return ParallelizeOuter(&schedule_, block_, work, target_);
+    int64_t most = std::max(row_blocks, column_blocks);
+    bool takes = plan_.parallel == P::kOpen ? ThreadsPay(work, most, target_) : plan_.parallel == 1;
+    bool one_loop = takes && target_.threads != 1 && gemm_.loops.batch.empty() && most > 1;
+    if (!one_loop || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
+      return ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
+    ShareWork(1, work, most, target_, &plan_);
     // What is an instruction's has no loops to share.
     if (!by_rows || packed.empty() || prepacked() || transposed_) return;
     Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, packed));
@@ -304,7 +307,7 @@ class HostMatmul {
   Schedule& schedule_;
   std::string block_, left_;
   const Gemm& gemm_;
-  const P& plan_;
+  P& plan_;
   const TargetInfo& target_;
   TailStrategy tail_of_n_;
   bool transposed_ = false;  // the packed block is an instruction's then
@@ -407,8 +410,8 @@ std::string FindConversion(const Schedule& schedule, const std::string& block, c
   return converts ? producer : "";
 }
 
-void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target,
-                 const P& plan) {
+void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target, P* chosen) {
+  const P& plan = *chosen;
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
   BatchAxes batch_axes = plan.batch_axes();
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic, batch_axes);
@@ -433,11 +436,10 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
     if (gemm.b.name != b && !plan.pack_b) schedule->ComputeInline(gemm.b.name);
   }
   GuessSizes(&gemm, target);
-  HostMatmul(schedule, block.name, left, gemm, plan, target, masks).Run();
+  HostMatmul(schedule, block.name, left, gemm, chosen, target, masks).Run();
 }
 
-void ApplyMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                 const P& plan) {
+void ApplyMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
   ApplyPacked(schedule, block, target, plan);
   for (const BlockNode* copy : BlocksIn(schedule->function()->body))
     if (copy->name == RowsOfLeft(block.name)) {
@@ -530,9 +532,8 @@ std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const T
   return plans;
 }
 
-void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                   const P& plan) {
-  MakeImplicit(schedule, block, target, plan.batch_axes());
+void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
+  MakeImplicit(schedule, block, target, plan->batch_axes());
   Names made = ImplicitOperands(block.name);
   const BlockNode* left = FindBlockNamed(*schedule, made[0]);
   int64_t part = InnermostFused(*schedule, made[0], left->iters.size() - 1);
@@ -541,7 +542,7 @@ void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo&
   for (const std::string& operand : {made[0], made[1]})
     Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(operand); });
   // Loops of their own spare the quotients of fused axes.
-  if (part < 2 || plan.block_k || plan.k_streams > 1) return;
+  if (part < 2 || plan->block_k || plan->k_streams > 1) return;
   for (const std::string& loop : LoopsOfAxes(*schedule, block.name))
     if (loop == block.name + "_l") SplitLanes(schedule, block.name, loop, part);
 }

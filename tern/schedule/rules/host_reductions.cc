@@ -346,12 +346,16 @@ namespace {
 
 // The steps of a loop are rows, which are reduced in parallel; then their results are.
 void ReduceByRows(Schedule* schedule, const std::string& block, const std::string& loop,
-                  const TargetInfo& target, const ReductionPlan& plan) {
+                  const TargetInfo& target, ReductionPlan* plan) {
   std::string rows =
       schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_rows"));
   Plan same_vectors;
-  same_vectors.fields = {{"vector", plan.vector}, {"unroll", plan.unroll}};
-  ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target, &same_vectors);
+  same_vectors.fields = {{"vector", plan->vector}, {"unroll", plan->unroll}};
+  if (plan->parallel != HostPlan::kOpen)
+    same_vectors.fields.emplace_back("parallel", plan->parallel);
+  ReductionPlan made =
+      ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target, &same_vectors);
+  plan->SetParallel(made.parallel);
   // Few rows are left as they are.
   Try(schedule, [&](Schedule* attempt) {
     ReduceRows(attempt, DescribeBlock(FindBlockNamed(*attempt, block)), target);
@@ -389,7 +393,7 @@ std::string ShortLoop(const Schedule& schedule, const BlockInfo& block, const Ta
 
 // The elements along the loop are columns: one vector, that the other steps are combined in.
 void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string& loop,
-                   const TargetInfo& target) {
+                   const TargetInfo& target, ReductionPlan* plan) {
   int64_t work = WorkOf(*schedule, block.name);
   LoopsByKind loops = RequireLoops(*schedule, block);
   Names order = loops.spatial;
@@ -409,7 +413,7 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string
   if (!loops.spatial.empty())
     ComputeInRows(schedule, {columns.parts}, Around(block.name, loops.spatial));
   Vectorize(schedule, columns);
-  ParallelizeOuter(schedule, block.name, work, target);
+  ParallelizeOuter(schedule, block.name, work, target, plan);
 }
 
 }  // namespace
@@ -447,30 +451,50 @@ std::vector<ReductionPlan> PlansOf(const Match& match, const TargetInfo& target,
 }
 
 void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, Match match,
-               const ReductionPlan& plan) {
-  if (!match.columns.empty()) return ReduceColumns(schedule, block, match.columns, target);
+               ReductionPlan* chosen) {
+  const ReductionPlan& plan = *chosen;
+  if (!match.columns.empty()) return ReduceColumns(schedule, block, match.columns, target, chosen);
   int64_t work = WorkOf(*schedule, block.name);
   Steps& steps = match.steps;
   if (!steps.fused.empty()) FuseSteps(schedule, block, &steps);
-  if (plan.part) return ReduceByParts(schedule, block.name, steps, plan);
+  if (plan.part) {
+    ReduceByParts(schedule, block.name, steps, plan);
+    return chosen->SetParallel(1);
+  }
   if (plan.stages > 1)
     return ReduceByRows(schedule, block.name,
                         steps.is_inner() ? steps.reduced.front() : steps.reduced.back(), target,
-                        plan);
+                        chosen);
   std::string last = ReduceInRows(schedule, block.name, steps, plan, target);
-  ParallelizeOuter(schedule, last, work, target);
+  ParallelizeOuter(schedule, last, work, target, chosen);
 }
 
 }  // namespace
 
-void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
-                const Plan* wanted) {
+ReductionPlan ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
+                         const Plan* wanted) {
   BlockInfo block = InAnyOrder(schedule, given);
   Match match = RequireMatch(*schedule, block, target);
   Wanted<ReductionPlan> want(wanted);
   ReductionPlan plan = match.columns.empty() ? BestReductionPlan(match.steps.problem, target, want)
                                              : ReductionPlan{};
-  ApplyPlan(schedule, block, target, match, plan);
+  plan.parallel = want.Or(&ReductionPlan::parallel, plan.parallel);
+  ApplyPlan(schedule, block, target, match, &plan);
+  plan.CheckParallel();
+  return plan;
+}
+
+std::vector<ReductionPlan> RowPlans(const Schedule& schedule, const BlockInfo& given,
+                                    const TargetInfo& target, const Wanted<ReductionPlan>& want) {
+  Schedule probe = schedule;
+  BlockInfo block = InAnyOrder(&probe, given);
+  return PlansOf(RequireMatch(probe, block, target), target, want);
+}
+
+void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
+                ReductionPlan* plan) {
+  BlockInfo block = InAnyOrder(schedule, given);
+  ApplyPlan(schedule, block, target, RequireMatch(*schedule, block, target), plan);
 }
 
 Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Names{parts, lanes}; }
@@ -605,15 +629,10 @@ void RegisterHostReductionRules() {
            [](Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
               const Wanted<ReductionPlan>& want) {
              RequireNoTile(given);
-             Schedule probe = *schedule;
-             BlockInfo block = InAnyOrder(&probe, given);
-             return PlansOf(RequireMatch(probe, block, target), target, want);
+             return RowPlans(*schedule, given, target, want);
            },
-           [](Schedule* schedule, const BlockInfo& given, const TargetInfo& target,
-              const ReductionPlan& plan) {
-             BlockInfo block = InAnyOrder(schedule, given);
-             ApplyPlan(schedule, block, target, RequireMatch(*schedule, block, target), plan);
-           })});
+           [](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+              ReductionPlan* plan) { ReduceRows(schedule, block, target, plan); })});
 }
 
 }  // namespace tern::schedule

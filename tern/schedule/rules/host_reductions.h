@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tern/schedule/rules/reduction_plan.h"
 #include "tern/schedule/rules/rule.h"
@@ -41,9 +42,14 @@ void ComputeInRows(Schedule* schedule, const Schedule::Names& blocks, const Sche
 void Vectorize(Schedule* schedule, const VectorReduction& reduction);
 void UnrollVectors(Schedule* schedule, const VectorReduction& reduction);
 // All of a reduction along contiguous memory, whose loops are the innermost: rows in parallel, or
-// parts of the one row. By the cheapest plan, with what is wanted where that is possible.
+// parts of the one row. By the cheapest plan, with what is wanted where that is possible; the plan.
+ReductionPlan ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                         const Plan* wanted = nullptr);
+// The same in two steps. Refuses what is no such reduction.
+std::vector<ReductionPlan> RowPlans(const Schedule& schedule, const BlockInfo& block,
+                                    const TargetInfo& target, const Wanted<ReductionPlan>& want);
 void ReduceRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                const Plan* wanted = nullptr);
+                ReductionPlan* plan);
 // Fuses a producer, whose innermost loop is `loop`, into the loop of the reduction that reads it.
 bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::string& loop,
                      const VectorReduction& reduction);

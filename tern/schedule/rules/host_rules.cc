@@ -109,7 +109,7 @@ void KeepResults(Schedule* schedule, const BlockInfo& block, const Schedule::Nam
 }
 
 void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                 const Tile& tile) {
+                 const Tile& tile, HostPlan* plan) {
   LoopsByKind loops = RequireLoops(*schedule, block);
   if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
   size_t axis = RequireVectorAxis(block, loops, tile.reads);
@@ -145,7 +145,7 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   schedule->Vectorize(LoopOf(block.name, split.inner));
   Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });
   for (const std::string& loop : inner) schedule->Unroll(LoopOf(block.name, loop));
-  ParallelizeOuter(schedule, block.name, work, target);
+  ParallelizeOuter(schedule, block.name, work, target, plan);
 }
 
 // vectorize_outputs: any reduction with a contiguous spatial axis.
@@ -162,13 +162,14 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 //
 // Cost: a step of all accumulators is as long as their loads and arithmetic, and no less than the
 // latency of an addition.
-struct OutputsPlan : PlanCost {
+struct OutputsPlan : HostPlan {
   int64_t vector = 0;  // accumulators: lanes of some registers
   int64_t mask = 0;    // 1: the last vector is masked; 0: the tail is a loop, or there is none
 
   static const std::vector<PlanField<OutputsPlan>>& Fields() {
     using P = OutputsPlan;
-    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector}, {"mask", &P::mask}};
+    static const std::vector<PlanField<P>> fields = {
+        {"vector", &P::vector}, {"mask", &P::mask}, {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -207,11 +208,9 @@ std::vector<OutputsPlan> OutputsPlans(Schedule* schedule, const BlockInfo& block
 }
 
 void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                      const OutputsPlan& plan) {
-  ReduceTiles(schedule, block, target, {"", 1, plan.vector, kWindowReads, plan.mask == 1});
+                      OutputsPlan* plan) {
+  ReduceTiles(schedule, block, target, {"", 1, plan->vector, kWindowReads, plan->mask == 1}, plan);
 }
-
-constexpr int64_t kTileRows = 4;
 
 // tiled_matmul: matmul that the packing rules declined.
 //
@@ -221,32 +220,70 @@ constexpr int64_t kTileRows = 4;
 //   } }
 //
 // tile_n = clamp(vector_registers / 8, 1, 4) vectors: half of the registers are accumulators.
-// Declines where M is no static multiple of 4, or N none of tile_n.
-void TileMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  std::string row;
+// Cost: M * N * K / tile_m / tile_n steps of tile_m vectors of FMAs. Declines where M is no static
+// multiple of 4, or N none of tile_n.
+struct TilePlan : HostPlan {
+  int64_t tile_m = 4, tile_n = 0;
+
+  static const std::vector<PlanField<TilePlan>>& Fields() {
+    using P = TilePlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n}, {"parallel", &P::parallel}};
+    return fields;
+  }
+};
+
+std::string LoopOfRows(const BlockInfo& block, int64_t tile) {
   for (const BlockAxis& axis : block.axes)
-    if (axis.role == AxisRole::kM && Divides(kTileRows, axis.extent)) row = axis.loop;
+    if (axis.role == AxisRole::kM && Divides(tile, axis.extent)) return axis.loop;
+  Refuse("M is no static multiple of " + std::to_string(tile));
+}
+
+std::vector<TilePlan> TilePlans(Schedule* schedule, const BlockInfo& block,
+                                const TargetInfo& target, const Wanted<TilePlan>& want) {
+  TilePlan plan;
+  plan.tile_m = std::max<int64_t>(want.Or(&TilePlan::tile_m, plan.tile_m), 1);
+  LoopOfRows(block, plan.tile_m);
   // Half of the registers are accumulators.
-  int64_t columns = std::clamp<int64_t>(target.vector_registers / 2 / kTileRows, 1, 4);
-  if (row.empty()) Refuse("M is no static multiple of " + std::to_string(kTileRows));
+  int64_t columns = std::clamp<int64_t>(target.vector_registers / 2 / plan.tile_m, 1, 4);
   size_t column = RequireVectorAxis(block, RequireLoops(*schedule, block));
-  int64_t lanes = RequireLanes(block, column, target, columns);
-  if (!Divides(lanes, block.axes[column].extent))
-    Refuse("N is no static multiple of " + std::to_string(lanes));
-  ReduceTiles(schedule, block, target, {row, kTileRows, lanes});
+  plan.tile_n = RequireLanes(block, column, target, columns);
+  if (!Divides(plan.tile_n, block.axes[column].extent))
+    Refuse("N is no static multiple of " + std::to_string(plan.tile_n));
+  auto products = static_cast<double>(WorkOf(*schedule, block.name)) /
+                  static_cast<double>(std::max<int64_t>(block.operations, 1));
+  std::vector<TilePlan> plans;
+  for (; plan.tile_n >= kMinLanes; plan.tile_n /= 2) {
+    auto vectors =
+        CeilDiv(plan.tile_n * block.accesses[0].buffer->dtype.bytes(), target.vector_bytes);
+    plan.cycles = products / static_cast<double>(plan.tile_m * plan.tile_n) *
+                  std::max(static_cast<double>(plan.tile_m * vectors) /
+                               static_cast<double>(target.fma_per_cycle),
+                           static_cast<double>(target.fma_latency));
+    plans.push_back(plan);
+  }
+  return plans;
+}
+
+void TileMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                TilePlan* plan) {
+  ReduceTiles(schedule, block, target,
+              {LoopOfRows(block, plan->tile_m), plan->tile_m, plan->tile_n}, plan);
 }
 
 // ---- Rows of several blocks
 
-struct RowsPlan : PlanCost {
+struct RowsPlan : HostPlan {
   int64_t vector = 0;    // lanes of the accumulators of reductions; 0: their order is fixed
   int64_t unroll = 0;    // of which so many take turns
   int64_t elements = 0;  // at a time of the blocks that do not reduce; 0: none is contiguous
 
   static const std::vector<PlanField<RowsPlan>>& Fields() {
     using P = RowsPlan;
-    static const std::vector<PlanField<P>> fields = {
-        {"vector", &P::vector}, {"unroll", &P::unroll}, {"elements", &P::elements}};
+    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
+                                                     {"unroll", &P::unroll},
+                                                     {"elements", &P::elements},
+                                                     {"parallel", &P::parallel}};
     return fields;
   }
   // What it wants of the plans of reductions.
@@ -381,11 +418,11 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInf
 //
 // Declines where the loops of the rows are not the outer ones, or a block needs other rows.
 void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-              const RowsPlan& plan) {
+              RowsPlan* plan) {
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names all, others = {block.name};
   std::vector<VectorReduction> reductions;
-  Plan wanted = plan.reductions();
+  Plan wanted = plan->reductions();
   for (const std::string& name : block.members) {
     work += WorkOf(*schedule, name);
     std::vector<VectorReduction> made = FactorAll(schedule, name, target, &all, &wanted);
@@ -399,9 +436,9 @@ void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
   ComputeInRows(schedule, all, rows);
   for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
   for (const std::string& name : others)
-    VectorizeInRow(schedule, name, target, plan.elements, reductions);
+    VectorizeInRow(schedule, name, target, plan->elements, reductions);
   for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
-  ParallelizeOuter(schedule, block.name, work, target);
+  ParallelizeOuter(schedule, block.name, work, target, plan);
 }
 
 // ---- Anything
@@ -411,9 +448,10 @@ void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
 //   for outer spatial loops, fused and parallel { for the other loops, as written { block } }
 //
 // Nothing is reordered or vectorized. A block that is opaque, or has too little work, stays serial.
-void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                   ThreadsPlan* plan) {
   if (block.kind != BlockKind::kOpaque)
-    ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), target);
+    ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), target, plan);
 }
 
 }  // namespace
@@ -445,7 +483,7 @@ void RegisterHostRules() {
                 .kinds = {K::kMatmul},
                 .fits = IsHostWithVectors,
                 .priority = 20,
-                .apply = TileMatmul});
+                .planned = Planned<TilePlan>(TilePlans, TileMatmul)});
   RegisterRule({.name = "vectorize_outputs",
                 .description = "vectors along contiguous outputs, the reduction loop outside",
                 .kinds = {K::kReduction, K::kPooling, K::kMatmul, K::kConvolution},
@@ -457,7 +495,7 @@ void RegisterHostRules() {
                 .kinds = {},
                 .fits = IsHost,
                 .priority = 0,
-                .apply = RunInParallel});
+                .planned = Planned<ThreadsPlan>(ThreadsAlone, RunInParallel)});
 }
 
 }  // namespace tern::schedule

@@ -131,14 +131,14 @@ class DotProducts {
   size_t column_dim_ = 0;  // of what is summed in parts, whose last dimension are the lanes
 };
 
-struct SkinnyGemmPlan : PlanCost {
+struct SkinnyGemmPlan : HostPlan {
   int64_t vector = 0;  // lanes, along K
   int64_t tile_n = 0;  // columns whose accumulators are in registers: as many rows of B are read
 
   static const std::vector<PlanField<SkinnyGemmPlan>>& Fields() {
     using P = SkinnyGemmPlan;
-    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
-                                                     {"tile_n", &P::tile_n}};
+    static const std::vector<PlanField<P>> fields = {
+        {"vector", &P::vector}, {"tile_n", &P::tile_n}, {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -186,12 +186,11 @@ std::vector<P> SkinnyPlans(Schedule* schedule, const BlockInfo& block, const Tar
   return plans;
 }
 
-void ApplySkinny(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                 const P& plan) {
+void ApplySkinny(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
   int64_t work = WorkOf(*schedule, block.name);
-  DotProducts(schedule, block, gemm, plan.vector, plan.tile_n).Run();
-  ParallelizeOuter(schedule, block.name, work, target);
+  DotProducts(schedule, block, gemm, plan->vector, plan->tile_n).Run();
+  ParallelizeOuter(schedule, block.name, work, target, plan);
 }
 
 }  // namespace

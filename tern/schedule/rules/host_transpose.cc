@@ -49,14 +49,16 @@ std::string TransposeIntrinsic(DataType dtype, int64_t lanes) {
   return kind + std::to_string(dtype.bits()) + "_transpose_" + std::to_string(lanes);
 }
 
-struct TransposePlan : PlanCost {
+struct TransposePlan : HostPlan {
   int64_t tile = 0;               // lanes, and rows, of what is transposed in registers
   int64_t rows = 0, columns = 0;  // tiles along what is read, and written, that stay in L1
 
   static const std::vector<PlanField<TransposePlan>>& Fields() {
     using P = TransposePlan;
-    static const std::vector<PlanField<P>> fields = {
-        {"tile", &P::tile}, {"rows", &P::rows}, {"columns", &P::columns}};
+    static const std::vector<PlanField<P>> fields = {{"tile", &P::tile},
+                                                     {"rows", &P::rows},
+                                                     {"columns", &P::columns},
+                                                     {"parallel", &P::parallel}};
     return fields;
   }
 };
@@ -135,7 +137,8 @@ std::string CutOffTail(Schedule* schedule, const std::string& block, const Block
 }
 
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                    const TransposePlan& plan) {
+                    TransposePlan* chosen) {
+  const TransposePlan& plan = *chosen;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
   int64_t work = WorkOf(*schedule, block.name);
   Schedule::Names order, tiles[2];
@@ -154,7 +157,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
       order.push_back(loop->var.name());
   for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {tiles[0][i], tiles[1][i]});
   schedule->Reorder(Around(block.name, order));
-  ParallelizeOuter(schedule, block.name, work, target);
+  ParallelizeOuter(schedule, block.name, work, target, chosen);
   schedule->Tensorize(LoopOf(block.name, tiles[0][2]), TransposeIntrinsic(axes->dtype, plan.tile));
 }
 

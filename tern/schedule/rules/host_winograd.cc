@@ -48,12 +48,12 @@ constexpr int64_t kFarWeights = 4;
 
 class HostWinograd {
  public:
-  HostWinograd(Schedule* schedule, const BlockInfo& block, const WinogradPlan& plan,
+  HostWinograd(Schedule* schedule, const BlockInfo& block, WinogradPlan* plan,
                const TargetInfo& target)
       : schedule_(*schedule),
         block_(block.name),
         result_(block.accesses[0].buffer),
-        plan_(plan),
+        plan_(*plan),
         target_(target) {}
 
   void Run() {
@@ -67,9 +67,10 @@ class HostWinograd {
     TransformWeights();
     if (plan_.share_block)
       for (const std::string& block : {made_[1], block_, made_[4]})
-        ParallelizeOuter(&schedule_, block, work, target_, plan_.block ? Name("pb") : "");
+        ParallelizeOuter(&schedule_, block, work, target_, block == block_ ? &plan_ : nullptr,
+                         plan_.block ? Name("pb") : "");
     else
-      ParallelizeOuter(&schedule_, block_, work, target_);
+      ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
     MoveInput();
     MoveResult();
     if (shape_.weights_bytes() > kFarWeights * target_.l2_bytes)
@@ -292,7 +293,7 @@ class HostWinograd {
   Schedule& schedule_;
   std::string block_;
   Buffer result_;
-  const WinogradPlan& plan_;
+  WinogradPlan& plan_;
   const TargetInfo& target_;
   WinogradShape shape_;
   Names made_;
@@ -333,7 +334,7 @@ std::vector<WinogradPlan> Plans(Schedule* schedule, const BlockInfo& block,
 }
 
 void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-               const WinogradPlan& plan) {
+               WinogradPlan* plan) {
   HostWinograd(schedule, block, plan, target).Run();
 }
 

@@ -23,9 +23,6 @@ bool LastIsContiguous(const Buffer& buffer) {
 // Lanes of the widest machine, of float32.
 constexpr int64_t kMostFloats = 16;
 
-// Iterations that are enough for some threads, where more of them would be little work each.
-constexpr int64_t kEnoughIterations = 16;
-
 // Whether an index is the same for so many neighbours: the axis over a multiple of them.
 bool IsSameFor(const Expr& index, const VarNode* axis, int64_t neighbours) {
   bool same = true;
@@ -319,51 +316,149 @@ int64_t WorkOf(const Schedule& schedule, const std::string& block) {
   return work;
 }
 
-void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const TargetInfo& target, const std::string& inside_of) {
-  if (target.threads == 1 || work < kParallelOperations) return;
-  const BlockNode* node = FindBlockNamed(*schedule, block);
-  Nest nest = NestOf(schedule->tree(), node);
+namespace {
+
+// Loops around a block, from the outermost on, that threads may share: each right in the one
+// before. The innermost of several stays as it is.
+struct SharedLoop {
+  std::string name;
+  int64_t extent = 2,
+          iterations = 1;        // its own, a guess; of it and those outside, as far as static
+  bool dynamic = false;          // so that there are more
+  int64_t work = 0, inside = 0;  // each time that it runs; of one iteration
+
+  // Of so many.
+  int64_t Threads(int64_t most) const { return dynamic ? most : std::min(iterations, most); }
+};
+
+std::vector<SharedLoop> SharedLoops(const Schedule& schedule, const std::string& block,
+                                    int64_t work, const std::string& inside_of) {
+  const BlockNode* node = FindBlockNamed(schedule, block);
+  Nest nest = NestOf(schedule.tree(), node);
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
   auto from = std::find_if(loops.begin(), loops.end(),
                            [&](const ForNode* loop) { return loop->var.name() == inside_of; });
   if (from != loops.end()) loops.erase(loops.begin(), from + 1);
-  Schedule::Names outer;
-  std::vector<int64_t> works;  // of each of them, all of its iterations
-  int64_t iterations = 1, inside = work;
-  bool dynamic = false;  // a loop of any number of iterations, of which there may be one
-  for (size_t i = 0; i < loops.size() && iterations < kParallelIterations; ++i) {
+  std::vector<SharedLoop> shared;
+  SharedLoop one;
+  one.inside = work;
+  for (size_t i = 0; i < loops.size(); ++i) {
     const ForNode* loop = loops[i];
-    // The innermost of several stays as it is; loops are joined where they are right in each other.
     bool innermost = i > 0 && i + 1 == loops.size();
     bool apart = i > 0 && loops[i - 1]->body.get() != loop;
     if (!IsSpatialLoop(node, loop) || innermost || apart) break;
-    works.push_back(inside);
-    inside /= std::max<int64_t>(LikelyExtent(*schedule, loop->extent), 1);
-    if ((dynamic || iterations >= kEnoughIterations) && inside < kTaskOperations) break;
-    outer.push_back(LoopOf(block, loop->var.name()));
-    iterations = SaturatingProduct(iterations, ExtentOr(loop->extent, 1));
-    dynamic |= !ir::AsConstInt(loop->extent);
+    one.name = LoopOf(block, loop->var.name());
+    one.work = one.inside;
+    one.inside /= std::max<int64_t>(LikelyExtent(schedule, loop->extent), 1);
+    one.extent = ExtentOr(loop->extent, 2);
+    one.iterations = SaturatingProduct(one.iterations, ExtentOr(loop->extent, 1));
+    one.dynamic |= !ir::AsConstInt(loop->extent);
+    shared.push_back(one);
   }
-  if (outer.empty() || (iterations < 2 && !dynamic)) return;
-  // As many of them as can be.
-  bool joined = false;
-  for (size_t count = outer.size(); count > 1 && !joined; --count)
-    joined = Try(schedule, [&](Schedule* attempt) {
-      std::string name = FreshLoopName(*attempt, block + "_outer");
-      Schedule::Names first(outer.begin(), outer.begin() + static_cast<int64_t>(count));
-      attempt->Parallel(LoopOf(block, attempt->Fuse(first, name)));
-    });
-  // Else one of them: the first that has several, or rather, where that may be one, the first that
-  // has enough for some threads each time.
-  auto take_first = [&](int64_t least, int64_t least_work) {
-    for (size_t i = 0; i < outer.size() && !joined; ++i)
-      if (ExtentOr(loops[i]->extent, 2) >= least && works[i] >= least_work)
-        joined = Try(schedule, [&](Schedule* attempt) { attempt->Parallel(outer[i]); });
+  return shared;
+}
+
+// What the longest of so many threads has to do, in operations.
+double OperationsOf(int64_t work, int64_t threads, const TargetInfo& target) {
+  return (static_cast<double>(work) +
+          static_cast<double>((threads - 1) * target.thread_start_operations)) /
+         static_cast<double>(threads);
+}
+
+// How many of the loops are joined; 0: threads gain nothing.
+size_t ChooseLoops(const std::vector<SharedLoop>& loops, int64_t work, const TargetInfo& target) {
+  size_t count = 0;
+  SharedLoop before;
+  for (; count < loops.size() && before.iterations < target.most_threads; before = loops[count++])
+    if ((before.dynamic || before.iterations >= target.enough_tasks) &&
+        loops[count].inside < target.task_operations)
+      break;
+  return ThreadsPay(work, before.Threads(target.most_threads), target) ? count : 0;
+}
+
+// The first `count` loops become one, of threads.
+bool JoinLoops(Schedule* schedule, const std::string& block, const std::vector<SharedLoop>& loops,
+               size_t count) {
+  return Try(schedule, [&](Schedule* attempt) {
+    Schedule::Names first;
+    for (size_t i = 0; i < count; ++i) first.push_back(loops[i].name);
+    attempt->Parallel(
+        LoopOf(block, attempt->Fuse(first, FreshLoopName(*attempt, block + "_outer"))));
+  });
+}
+
+// One of the first `count`: the first that has several iterations, or rather, where that may be
+// one, the first that has enough for some threads each time.
+bool TakeLoop(Schedule* schedule, const std::vector<SharedLoop>& loops, size_t count,
+              const TargetInfo& target) {
+  auto take = [&](int64_t least, int64_t least_work) {
+    for (size_t i = 0; i < count; ++i)
+      if (loops[i].extent >= least && loops[i].work >= least_work &&
+          Try(schedule, [&](Schedule* attempt) { attempt->Parallel(loops[i].name); }))
+        return true;
+    return false;
   };
-  if (dynamic) take_first(kParallelIterations / 8, 16 * kParallelOperations);
-  take_first(2, 0);
+  bool dynamic = count > 0 && loops[count - 1].dynamic;
+  return (dynamic && take(target.most_threads / 8, 16 * target.thread_start_operations)) ||
+         take(2, 0);
+}
+
+[[noreturn]] void RefuseParallel(int64_t wanted, size_t most) {
+  std::string known = "0";
+  for (size_t count = 1; count <= most; ++count) known += ", " + std::to_string(count);
+  Refuse("no plan has parallel = " + std::to_string(wanted) + "; without that it is " + known);
+}
+
+}  // namespace
+
+void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
+                      const TargetInfo& target, HostPlan* plan, const std::string& inside_of) {
+  std::vector<SharedLoop> loops = SharedLoops(*schedule, block, work, inside_of);
+  bool is_asked = plan && plan->parallel != HostPlan::kOpen;
+  size_t count = ChooseLoops(loops, work, target), joined = 0;
+  if (is_asked) {
+    size_t most = target.threads == 1 ? 0 : loops.size();
+    if (plan->parallel < 0 || plan->parallel > static_cast<int64_t>(most))
+      RefuseParallel(plan->parallel, most);
+    count = static_cast<size_t>(plan->parallel);
+  }
+  // As many of them as can be; else one of them.
+  for (joined = count; joined > 1 && !JoinLoops(schedule, block, loops, joined); --joined)
+    if (is_asked)
+      Refuse(std::to_string(count) + " loops around " + block + " are not to be joined");
+  if (joined == 1 && !TakeLoop(schedule, loops, is_asked ? loops.size() : count, target))
+    joined = 0;
+  if (!plan) return;
+  if (is_asked && joined != count) RefuseParallel(plan->parallel, 0);
+  if (joined == 0) return plan->SetParallel(0);
+  ShareWork(static_cast<int64_t>(joined), work, loops[joined - 1].Threads(target.most_threads),
+            target, plan);
+}
+
+bool ThreadsPay(int64_t work, int64_t iterations, const TargetInfo& target) {
+  int64_t threads = std::min(iterations, target.most_threads);
+  return target.threads != 1 && threads > 1 &&
+         OperationsOf(work, threads, target) <= static_cast<double>(work);
+}
+
+void ShareWork(int64_t loops, int64_t work, int64_t iterations, const TargetInfo& target,
+               HostPlan* plan) {
+  int64_t threads = std::min(iterations, target.likely_threads);
+  plan->SetParallel(loops);
+  plan->cycles *=
+      OperationsOf(work, threads, target) / static_cast<double>(std::max<int64_t>(work, 1));
+  plan->limit /= static_cast<double>(threads);
+}
+
+const std::vector<PlanField<ThreadsPlan>>& ThreadsPlan::Fields() {
+  static const std::vector<PlanField<ThreadsPlan>> fields = {{"parallel", &ThreadsPlan::parallel}};
+  return fields;
+}
+
+std::vector<ThreadsPlan> ThreadsAlone(Schedule*, const BlockInfo&, const TargetInfo&,
+                                      const Wanted<ThreadsPlan>&) {
+  return {ThreadsPlan()};
 }
 
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps) {

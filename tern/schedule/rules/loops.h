@@ -14,12 +14,6 @@ namespace tern::schedule {
 
 // An extent that is not constant is taken as this large.
 inline constexpr int64_t kUnknownExtent = 128;
-// A nest of at least so many operations is worth several threads: some tens of microseconds.
-inline constexpr int64_t kParallelOperations = 1 << 16;
-// Outer loops are joined until there are as many iterations for the threads.
-inline constexpr int64_t kParallelIterations = 64;
-// A loop is joined to one of a dynamic extent where each iteration is so many operations.
-inline constexpr int64_t kTaskOperations = 1 << 14;
 
 // Refuses where there is none. It lives until the next step.
 const tir::BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name);
@@ -89,9 +83,30 @@ void VectorizeRow(Schedule* schedule, const std::string& block);
 // How many operations the nest of a block is.
 int64_t WorkOf(const Schedule& schedule, const std::string& block);
 // The outermost loops around a block run on several threads where that pays: they are spatial, and
-// all of them together are so much work. `inside_of`: the outermost ones inside of that loop.
+// all of them together are so much work. `plan`, where there is one, may say how many are joined to
+// one loop; else it is told, and how many cycles are left. `inside_of`: the outermost loops inside
+// of that one. With T threads, but no more than iterations,
+//
+//   operations = (work + (T - 1) * thread_start_operations) / T      # the caller's thread begins
+//
+// for up to `most_threads`. Loops are joined until there are as many iterations, each of them a
+// task of `task_operations` where there are `enough_tasks`, or a dynamic number.
 void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const TargetInfo& target, const std::string& inside_of = "");
+                      const TargetInfo& target, HostPlan* plan = nullptr,
+                      const std::string& inside_of = "");
+
+// Whether so many iterations, or more where that is not known, are worth several threads.
+bool ThreadsPay(int64_t work, int64_t iterations, const TargetInfo& target);
+// Notes that so many joined loops are of threads, which share their iterations.
+void ShareWork(int64_t loops, int64_t work, int64_t iterations, const TargetInfo& target,
+               HostPlan* plan);
+
+// The plan of a rule whose one choice is how many loops threads share.
+struct ThreadsPlan : HostPlan {
+  static const std::vector<PlanField<ThreadsPlan>>& Fields();
+};
+std::vector<ThreadsPlan> ThreadsAlone(Schedule* schedule, const BlockInfo& block,
+                                      const TargetInfo& target, const Wanted<ThreadsPlan>& want);
 
 // Does steps that may be refused, and then leaves the schedule as it was. Whether they were done.
 bool Try(Schedule* schedule, const std::function<void(Schedule*)>& steps);

@@ -23,7 +23,7 @@ inline constexpr int64_t kRowStreams = 16;
 
 enum Pack : int64_t { kInPlace = 0, kPacked = 1, kPrepacked = 2 };
 
-struct PackedGemmPlan : PlanCost {
+struct PackedGemmPlan : HostPlan {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers
   int64_t vector = 0;              // lanes
   // Of N, whose packed B stays in L2 through the M loop, and of M. 0: all of N, packed for a matrix
@@ -45,7 +45,7 @@ struct PackedGemmPlan : PlanCost {
         {"tile_m", &P::tile_m},   {"tile_n", &P::tile_n},   {"vector", &P::vector},
         {"block_m", &P::block_m}, {"block_n", &P::block_n}, {"block_k", &P::block_k},
         {"pack_a", &P::pack_a},   {"pack_b", &P::pack_b},   {"k_streams", &P::k_streams},
-        {"n_outer", &P::n_outer}, {"batch", &P::batch}};
+        {"n_outer", &P::n_outer}, {"batch", &P::batch},     {"parallel", &P::parallel}};
     return fields;
   }
   RegisterTile tile() const { return {tile_m, tile_n / vector, vector}; }

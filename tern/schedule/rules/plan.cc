@@ -56,6 +56,13 @@ Plan Plan::Parse(const std::string& text) {
   return plan;
 }
 
+void HostPlan::CheckParallel() {
+  if (is_parallelized) return;
+  if (parallel != kOpen && parallel != 0)
+    Refuse("no plan has parallel = " + std::to_string(parallel) + "; without that it is 0");
+  parallel = 0;
+}
+
 std::string CyclesText(double cycles) {
   std::ostringstream text;
   text << std::setprecision(3) << cycles;

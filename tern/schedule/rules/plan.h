@@ -7,8 +7,10 @@
 #define TERN_SCHEDULE_RULES_PLAN_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tern::schedule {
@@ -35,6 +37,25 @@ struct Plan : PlanCost {
 // As "1.32e+06".
 std::string CyclesText(double cycles);
 
+// Plans of hosts. How many loops threads share is chosen last, of the nest that the other numbers
+// make (ParallelizeOuter, loops.h).
+struct HostPlan : PlanCost {
+  static constexpr int64_t kOpen = std::numeric_limits<int64_t>::min();  // not chosen yet
+
+  // So many loops, from the outermost on, are one loop of threads; 0: one thread runs all.
+  int64_t parallel = kOpen;
+  bool is_parallelized = false;  // by the rule
+
+  void SetParallel(int64_t loops) {
+    parallel = loops;
+    is_parallelized = true;
+  }
+  // The rule is done. Refuses what is asked for where it has no loops for threads.
+  void CheckParallel();
+};
+template <class P>
+inline constexpr bool kIsHostPlan = std::is_base_of_v<HostPlan, P>;
+
 // A number of a plan struct. Each struct, which has a PlanCost, lists them: P::Fields().
 template <class P>
 struct PlanField {
@@ -46,7 +67,8 @@ template <class P>
 Plan ToPlan(const P& from) {
   Plan plan{static_cast<const PlanCost&>(from), {}};
   for (const PlanField<P>& field : P::Fields())
-    plan.fields.push_back({field.name, from.*field.value});
+    if (from.*field.value != HostPlan::kOpen)
+      plan.fields.push_back({field.name, from.*field.value});
   return plan;
 }
 
@@ -73,10 +95,12 @@ class Wanted {
     std::optional<int64_t> value = Get(field);
     return value ? *value : otherwise;
   }
-  // Whether a plan has all that is asked for.
+  // Whether a plan has all that is asked for, or may have.
   bool Allows(const P& plan) const {
     for (const PlanField<P>& field : P::Fields())
-      if (plan.*field.value != Or(field.value, plan.*field.value)) return false;
+      if (plan.*field.value != HostPlan::kOpen &&
+          plan.*field.value != Or(field.value, plan.*field.value))
+        return false;
     return true;
   }
 

@@ -82,6 +82,7 @@ std::vector<ReductionPlan> ReductionPlans(const ReductionProblem& problem, const
             plan.mask = mask;
             plan.part = part;
             plan.stages = stages;
+            if (part) plan.parallel = 1;
             add(plan);
           }
   return plans;

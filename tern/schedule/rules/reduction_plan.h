@@ -18,7 +18,7 @@
 
 namespace tern::schedule {
 
-struct ReductionPlan : PlanCost {
+struct ReductionPlan : HostPlan {
   int64_t vector = 0;  // lanes of an accumulator
   int64_t unroll = 1;  // accumulators that take turns: they hide the latency of an addition
   int64_t mask = 0;    // 1: the last vectors are masked; 0: the tail is single elements, or none
@@ -29,11 +29,9 @@ struct ReductionPlan : PlanCost {
 
   static const std::vector<PlanField<ReductionPlan>>& Fields() {
     using P = ReductionPlan;
-    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
-                                                     {"unroll", &P::unroll},
-                                                     {"mask", &P::mask},
-                                                     {"part", &P::part},
-                                                     {"stages", &P::stages}};
+    static const std::vector<PlanField<P>> fields = {
+        {"vector", &P::vector}, {"unroll", &P::unroll}, {"mask", &P::mask},
+        {"part", &P::part},     {"stages", &P::stages}, {"parallel", &P::parallel}};
     return fields;
   }
 };

@@ -16,6 +16,7 @@ ffi::RegistryTable<Rule>& Rules() {
 }
 
 constexpr const char* kGemm = "gemm";
+constexpr const char* kParallel = "parallel";  // of a HostPlan
 
 // Why a rule has no plan with what is wanted: the first field that none can have by itself.
 [[noreturn]] void RefusePlan(const Schedule& schedule, const Rule& rule, const BlockInfo& block,
@@ -29,7 +30,8 @@ constexpr const char* kGemm = "gemm";
     alone.fields = {field};
     if (!plans(&alone).empty()) continue;
     std::set<int64_t> values;
-    for (const Plan& plan : plans(nullptr)) values.insert(*plan.Find(field.name));
+    for (const Plan& plan : plans(nullptr))
+      if (const int64_t* value = plan.Find(field.name)) values.insert(*value);
     std::string known;
     for (int64_t value : values) known += (known.empty() ? "" : ", ") + std::to_string(value);
     Refuse("no plan has " + field.name + " = " + std::to_string(field.value) +
@@ -54,7 +56,14 @@ std::vector<Plan> ApplyPlanned(const Schedule& before, Schedule* schedule, const
     std::rotate(plans.begin() + static_cast<std::ptrdiff_t>(i), best, best + 1);
   }
   plans.resize(kept);
-  rule.planned.apply(schedule, block, target, plans[0]);
+  double cycles = plans[0].cycles, limit = plans[0].limit;
+  // Threads, which are chosen last, are as many for the runner-up.
+  const int64_t* parallel = plans[0].Find(kParallel);
+  const int64_t* other = kept == 2 ? plans[1].Find(kParallel) : nullptr;
+  bool same = kept == 2 && (parallel && other ? *parallel == *other : parallel == other);
+  rule.planned.apply(schedule, block, target, &plans[0]);
+  if (same && cycles > 0) plans[1].cycles *= plans[0].cycles / cycles;
+  if (same && limit > 0) plans[1].limit *= plans[0].limit / limit;
   return plans;
 }
 

@@ -24,14 +24,14 @@ struct PlannedSteps {
   std::function<std::vector<Plan>(Schedule*, const BlockInfo&, const TargetInfo&,
                                   const Plan* wanted)>
       plans;
-  // Does the steps of one of them.
-  std::function<void(Schedule*, const BlockInfo&, const TargetInfo&, const Plan&)> apply;
+  // Does the steps of one of them, and chooses what is still open.
+  std::function<void(Schedule*, const BlockInfo&, const TargetInfo&, Plan*)> apply;
 };
 
 // The same of functions over a plan struct. Plans that lack something that is wanted are dropped,
 // so `plans` has to look at it only where other numbers follow from it.
 //   std::vector<P> plans(Schedule*, const BlockInfo&, const TargetInfo&, const Wanted<P>&)
-//   void apply(Schedule*, const BlockInfo&, const TargetInfo&, const P&)
+//   void apply(Schedule*, const BlockInfo&, const TargetInfo&, const P&); P* of a HostPlan
 template <class P, class Plans, class Apply>
 PlannedSteps Planned(Plans plans, Apply apply) {
   PlannedSteps planned;
@@ -40,12 +40,24 @@ PlannedSteps Planned(Plans plans, Apply apply) {
                           const Plan* wanted) {
     std::vector<Plan> all;
     Wanted<P> want(wanted);
-    for (const P& plan : plans(schedule, block, target, want))
-      if (want.Allows(plan)) all.push_back(ToPlan(plan));
+    for (P& plan : plans(schedule, block, target, want)) {
+      if (!want.Allows(plan)) continue;
+      if constexpr (kIsHostPlan<P>) plan.parallel = want.Or(&P::parallel, plan.parallel);
+      all.push_back(ToPlan(plan));
+    }
     return all;
   };
   planned.apply = [apply](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          const Plan& plan) { apply(schedule, block, target, FromPlan<P>(plan)); };
+                          Plan* plan) {
+    P own = FromPlan<P>(*plan);
+    if constexpr (kIsHostPlan<P>) {
+      apply(schedule, block, target, &own);
+      own.CheckParallel();
+    } else {
+      apply(schedule, block, target, own);
+    }
+    *plan = ToPlan(own);
+  };
   return planned;
 }
 

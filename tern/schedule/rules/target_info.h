@@ -24,6 +24,11 @@ struct TargetInfo {
   int64_t threads = 0;         // 0: as many as the machine has; 1: parallel loops gain nothing
   int64_t likely_threads = 4;  // where it is not known
   int64_t thread_start_cycles = 2000;  // until they work
+  // What one thread has done until then, where a nest is known by its operations alone.
+  int64_t thread_start_operations = 1 << 16;
+  // Threads of the largest machine: as many iterations are joined. Those of `enough_tasks` are not
+  // made smaller than `task_operations`.
+  int64_t most_threads = 64, enough_tasks = 16, task_operations = 1 << 14;
   // Of a device. 0: unknown, or none.
   int64_t max_threads = 0;  // of a block
   int64_t warp_size = 0;

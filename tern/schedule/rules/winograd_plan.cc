@@ -148,9 +148,13 @@ int64_t WinogradShape::all_points() const { return Product(points); }
 
 const std::vector<PlanField<WinogradPlan>>& WinogradPlan::Fields() {
   using P = WinogradPlan;
-  static const std::vector<PlanField<P>> fields = {
-      {"m", &P::m},           {"tile_m", &P::tile_m}, {"tile_n", &P::tile_n},
-      {"vector", &P::vector}, {"block", &P::block},   {"share_block", &P::share_block}};
+  static const std::vector<PlanField<P>> fields = {{"m", &P::m},
+                                                   {"tile_m", &P::tile_m},
+                                                   {"tile_n", &P::tile_n},
+                                                   {"vector", &P::vector},
+                                                   {"block", &P::block},
+                                                   {"share_block", &P::share_block},
+                                                   {"parallel", &P::parallel}};
   return fields;
 }
 

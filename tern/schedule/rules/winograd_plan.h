@@ -36,7 +36,7 @@ struct WinogradShape {
   int64_t tile_bytes() const { return all_points() * (channels + outputs) * bytes; }
 };
 
-struct WinogradPlan : PlanCost {
+struct WinogradPlan : HostPlan {
   int64_t m = 0;                   // F(m, r): outputs of a tile along each window axis
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: tiles, output channels
   int64_t vector = 0;              // lanes, along channels
