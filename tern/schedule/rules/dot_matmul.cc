@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/gemm.h"
@@ -210,8 +211,9 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
 
 class DotMatmul {
  public:
-  DotMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, P* plan,
-            const DotTypes& types, const DotInstructions& machine, const TargetInfo& target)
+  DotMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
+            const DotTypes& types, const DotInstructions& machine, const TargetInfo& target,
+            bool shares_batch)
       : schedule_(*schedule),
         block_(block),
         gemm_(gemm),
@@ -219,33 +221,45 @@ class DotMatmul {
         types_(types),
         steps_(StepsOf(machine, types)),
         machine_(machine),
-        target_(target) {}
+        target_(target),
+        shares_batch_(shares_batch) {}
 
-  // `pads`: blocks that pad A and B with zeros.
-  void Run(const Names& pads) {
+  // The loops, and where copies are. `pads`: blocks that pad A and B with zeros.
+  void Arrange(const Names& pads) {
     int64_t work = WorkOf(schedule_, block_);
-    std::string right = Copy(gemm_.b, "packed"), left;
-    if (!gemm_.a.k_contiguous() || types_.wide) left = Copy(gemm_.a, "rows");
+    right_ = Copy(gemm_.b, "packed");
+    if (!gemm_.a.k_contiguous() || types_.wide) left_ = Copy(gemm_.a, "rows");
     const std::string& reader = gemm_.epilogue;
-    std::string sums = MakeLocal(reader);
+    tiles_ = MakeLocal(reader);
     SplitLoops();
-    Place(right, gemm_.b);
-    if (!left.empty()) Place(left, gemm_.a);
+    Place(right_, gemm_.b);
+    if (!left_.empty()) Place(left_, gemm_.a);
     // What is not constant is padded while it is packed.
-    bool pads_b = Contains(pads, gemm_.b.name) && !IsConstant(schedule_, gemm_.b.name);
+    if (Contains(pads, gemm_.b.name) && !IsConstant(schedule_, gemm_.b.name))
+      padded_b_ = gemm_.b.name;
     for (const std::string& pad : pads)
-      if (!pads_b || pad != gemm_.b.name) CopyPadded(pad);
-    Names made = schedule_.ReverseComputeAt(sums.empty() ? reader : sums, At(Name("jo"))), read;
-    if (!sums.empty() && !reader.empty()) read = schedule_.ReverseComputeAt(reader, At(Name("jo")));
-    std::string init = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
-    PutSumsInRows(read.empty() ? "" : gemm_.c->name);
-    // What instructions do with addresses is not looked into later.
-    ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
-    PackRight(right, pads_b ? gemm_.b.name : "");
-    if (!left.empty()) PackLeft(left);
-    Multiply(init);
-    if (!sums.empty()) StoreSums(sums, made);
-    if (!reader.empty()) StoreVectors(reader, sums.empty() ? made : read);
+      if (pad != padded_b_) CopyPadded(pad);
+    made_ = schedule_.ReverseComputeAt(tiles_.empty() ? reader : tiles_, At(Name("jo")));
+    if (!tiles_.empty() && !reader.empty())
+      read_ = schedule_.ReverseComputeAt(reader, At(Name("jo")));
+    init_ = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
+    PutSumsInRows(read_.empty() ? "" : gemm_.c->name);
+    if (!shares_batch_) ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
+  }
+
+  // With what was chosen.
+  const P& plan() const { return plan_; }
+
+  // The loops of packing B, with what pads it inside.
+  void ArrangePacking() { SplitPacking(right_, padded_b_); }
+
+  // The instructions. What they do with addresses is not looked into later.
+  void PutInstructions() {
+    PackRight(right_, padded_b_);
+    if (!left_.empty()) PackLeft(left_);
+    Multiply(init_);
+    if (!tiles_.empty()) StoreSums(tiles_, made_);
+    if (!gemm_.epilogue.empty()) StoreVectors(gemm_.epilogue, tiles_.empty() ? made_ : read_);
   }
 
  private:
@@ -275,8 +289,8 @@ class DotMatmul {
     int64_t own = operand.is_a ? gemm_.m : gemm_.n,
             least = own * gemm_.k * operand.bytes() > target_.l2_bytes / 2 ? kLeastBatch
                                                                            : kLeastBatchInL2;
-    bool of_batch = target_.threads != 1 && !batch.empty() &&
-                    (gemm_.dynamic_batch || gemm_.batch >= least) &&
+    bool of_batch = (target_.threads != 1 || shares_batch_) && !batch.empty() &&
+                    (gemm_.dynamic_batch || gemm_.batch >= least || shares_batch_) &&
                     operand.rank == batch.size() + 2;
     if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))) ||
         (HasColumnBlocks(operand) && moves_to(Name("jb"))))
@@ -426,7 +440,7 @@ class DotMatmul {
 
   // Each step of a tile is behind the one before. `pad` pads what is packed at a time, which is in
   // L1 then; "" for none.
-  void PackRight(const std::string& copy, const std::string& pad) {
+  void SplitPacking(const std::string& copy, const std::string& pad) {
     const GemmOperand& operand = gemm_.b;
     CopyLoops loops = LoopsOfCopy(copy, operand);
     std::string n = Text(machine_.columns), t = Text(plan_.tile_n), k = Text(steps_.k),
@@ -439,12 +453,11 @@ class DotMatmul {
     int64_t row_bytes = machine_.columns * operand.bytes();
     int64_t in_line = LargestDivisor(plan_.block_n / machine_.columns,
                                      std::max<int64_t>(kLineBytes / row_bytes, 1)),
-            all_words = RoundUp(gemm_.dynamic_k ? 1 : gemm_.k, steps_.k) / steps_.word,
-            at_once = LargestDivisor(all_words, std::min(kPackedWords, all_words));
-    Names own = {copy + "_o", copy + "_u", copy + "_i"},
-          sum = {copy + "_so", copy + "_q", copy + "_r"}, order = loops.others;
+            all_words = RoundUp(gemm_.dynamic_k ? 1 : gemm_.k, steps_.k) / steps_.word;
+    words_at_once_ = LargestDivisor(all_words, std::min(kPackedWords, all_words));
+    Names own = OwnPackingLoops(copy), sum = StepPackingLoops(copy), order = loops.others;
     schedule_.Split(LoopOf(copy, loops.own), {in_line, machine_.columns}, own);
-    schedule_.Split(LoopOf(copy, loops.sum), {at_once, steps_.word}, sum);
+    schedule_.Split(LoopOf(copy, loops.sum), {words_at_once_, steps_.word}, sum);
     if (operand.k_contiguous())
       order.insert(order.end(), {own[0], own[1], sum[0], sum[1], own[2], sum[2]});
     else
@@ -455,9 +468,22 @@ class DotMatmul {
       Names made = schedule_.ComputeAt(pad, LoopOf(copy, operand.k_contiguous() ? sum[0] : own[0]));
       if (!made.empty()) MakeVectors(pad, made.back());
     }
+  }
+  // Along N: lines, instructions in a line, columns; along K: words at a time, words, elements.
+  static Names OwnPackingLoops(const std::string& copy) {
+    return {copy + "_o", copy + "_u", copy + "_i"};
+  }
+  static Names StepPackingLoops(const std::string& copy) {
+    return {copy + "_so", copy + "_q", copy + "_r"};
+  }
+
+  void PackRight(const std::string& copy, const std::string& pad) {
+    const GemmOperand& operand = gemm_.b;
+    Names own = OwnPackingLoops(copy), sum = StepPackingLoops(copy);
+    std::string n = Text(machine_.columns), w = Text(steps_.word);
     std::string columns = "interleave_columns_" + operand.dtype.str() + "_" + w + "x" + n;
-    bool has_columns = operand.k_contiguous() && !types_.wide && at_once == machine_.columns &&
-                       FindTensorIntrinsic(columns);
+    bool has_columns = operand.k_contiguous() && !types_.wide &&
+                       words_at_once_ == machine_.columns && FindTensorIntrinsic(columns);
     if (has_columns && Try(&schedule_, [&](Schedule* attempt) {
           attempt->Unroll(LoopOf(copy, sum[1]));  // no thread has a part of it
           if (IsApart(copy) && pad.empty())
@@ -520,12 +546,20 @@ class DotMatmul {
   Schedule& schedule_;
   std::string block_, sums_;
   Names inside_;  // copies that are made for each matrix of the batch, or block of rows
-  const Gemm& gemm_;
-  P& plan_;
-  const DotTypes& types_;
+  Gemm gemm_;
+  P plan_;
+  DotTypes types_;
   DotSteps steps_;
-  const DotInstructions& machine_;
-  const TargetInfo& target_;
+  DotInstructions machine_;
+  TargetInfo target_;
+  bool shares_batch_;  // other blocks will share the loops of the batch
+  // Copies of B and of A, and what pads B while it is packed; "" for none.
+  std::string right_, left_, padded_b_;
+  int64_t words_at_once_ = 1;  // of a column that are packed
+  // Blocks that store tiles ("": the epilogue does) and that set them to zero; loops of what reads
+  // the accumulators, and of an epilogue that reads tiles.
+  std::string tiles_, init_;
+  Names made_, read_;
 };
 
 // The blocks that transpose A: into the padded copy, where there is one, by a block for what A has
@@ -544,8 +578,9 @@ Names TransposePadded(Schedule* schedule, const std::string& rows, const std::st
   return done ? parts : Names{rows};
 }
 
-void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-           const DotInstructions& machine, P* chosen) {
+// All but the packing of B and the instructions. The plan gets what is chosen here.
+DotMatmulSteps Arrange(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                       const DotInstructions& machine, P* chosen, bool shares_batch) {
   const P& plan = *chosen;
   Gemm gemm = RequireDotGemm(*schedule, block.name);
   if (gemm.c->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
@@ -573,14 +608,27 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
   GuessSizes(&gemm, target);
   Names copies = transposes ? TransposePadded(schedule, rows, gemm.a.name) : Names();
   if (transposes && !Contains(copies, rows)) std::erase(pads, gemm.a.name);
-  DotMatmul(schedule, block.name, gemm, chosen, types, machine, target).Run(pads);
-  for (const std::string& copy : copies)
-    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+  auto matmul = std::make_shared<DotMatmul>(schedule, block.name, gemm, plan, types, machine,
+                                            target, shares_batch);
+  matmul->Arrange(pads);
+  *chosen = matmul->plan();
+  return {[matmul] { matmul->ArrangePacking(); },
+          [schedule, matmul, copies, target] {
+            matmul->PutInstructions();
+            for (const std::string& copy : copies)
+              ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+          }};
 }
 
-Names& Registered() {
-  static auto* names = new Names;
-  return *names;
+std::vector<DotInstructions>& Registered() {
+  static auto* all = new std::vector<DotInstructions>;
+  return *all;
+}
+const DotInstructions* FindInstructions(const std::string& rule) {
+  const std::vector<DotInstructions>& all = Registered();
+  auto found = std::find_if(all.begin(), all.end(),
+                            [&](const DotInstructions& one) { return one.rule == rule; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -588,7 +636,7 @@ Names& Registered() {
 std::vector<std::string> DotMatmulRules() {
   std::vector<std::string> names;
   for (const Rule* rule : AllRules())
-    if (Contains(Registered(), rule->name)) names.push_back(rule->name);
+    if (FindInstructions(rule->name)) names.push_back(rule->name);
   return names;
 }
 
@@ -598,35 +646,58 @@ std::vector<std::string> DotPlanFields() {
   return names;
 }
 
+std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const std::string& name,
+                                               const TargetInfo& target) {
+  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
+  for (const Rule* rule : RulesFor(BlockKind::kMatmul, target)) {
+    const DotInstructions* machine = FindInstructions(rule->name);
+    std::vector<P> plans;
+    Schedule probe = *schedule;
+    if (!machine || !Try(&probe, [&](Schedule* attempt) {
+          plans = DotPlans(*attempt, block, target, *machine, Wanted<P>(nullptr));
+        }))
+      continue;
+    auto best = std::min_element(plans.begin(), plans.end(),
+                                 [](const P& a, const P& b) { return a.cycles < b.cycles; });
+    if (best != plans.end()) return Arrange(schedule, block, target, *machine, &*best, true);
+  }
+  return {};
+}
+
 bool HasDotMatmul(const target::Target& target) {
   std::vector<const Rule*> rules = RulesFor(BlockKind::kMatmul, TargetInfo::Of(target));
   return std::any_of(rules.begin(), rules.end(),
-                     [](const Rule* rule) { return Contains(Registered(), rule->name); });
+                     [](const Rule* rule) { return FindInstructions(rule->name); });
 }
 
 void RegisterDotMatmul(const DotInstructions& instructions) {
-  Registered().push_back(instructions.rule);
-  RegisterRule(
-      {.name = instructions.rule,
-       .description = instructions.description,
-       .kinds = {BlockKind::kMatmul},
-       .fits =
-           [instructions](const TargetInfo& target) {
-             bool has_room = !instructions.tiles.empty() ||
-                             instructions.rows * instructions.columns * kAccumulatorBytes <=
-                                 target.vector_bytes;
-             return target.is_host_with_vectors() && has_room &&
-                    std::any_of(instructions.types.begin(), instructions.types.end(),
-                                [&](const DotTypes& types) { return types.fits(target); });
-           },
-       .priority = instructions.priority,
-       .planned = Planned<P>(
-           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          const Wanted<P>& want) {
-             return DotPlans(*schedule, block, target, instructions, want);
-           },
-           [instructions](Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                          P* plan) { Apply(schedule, block, target, instructions, plan); })});
+  Registered().push_back(instructions);
+  RegisterRule({.name = instructions.rule,
+                .description = instructions.description,
+                .kinds = {BlockKind::kMatmul},
+                .fits =
+                    [instructions](const TargetInfo& target) {
+                      bool has_room =
+                          !instructions.tiles.empty() ||
+                          instructions.rows * instructions.columns * kAccumulatorBytes <=
+                              target.vector_bytes;
+                      return target.is_host_with_vectors() && has_room &&
+                             std::any_of(instructions.types.begin(), instructions.types.end(),
+                                         [&](const DotTypes& types) { return types.fits(target); });
+                    },
+                .priority = instructions.priority,
+                .planned = Planned<P>(
+                    [instructions](Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, const Wanted<P>& want) {
+                      return DotPlans(*schedule, block, target, instructions, want);
+                    },
+                    [instructions](Schedule* schedule, const BlockInfo& block,
+                                   const TargetInfo& target, P* plan) {
+                      DotMatmulSteps steps =
+                          Arrange(schedule, block, target, instructions, plan, false);
+                      steps.pack();
+                      steps.multiply();
+                    })});
 }
 
 }  // namespace tern::schedule

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "tern/schedule/rules/target_info.h"
+#include "tern/schedule/schedule.h"
 
 namespace tern::schedule {
 
@@ -72,6 +73,15 @@ void RegisterDotMatmul(const DotInstructions& instructions);
 std::vector<std::string> DotMatmulRules();
 // The fields of their plans.
 std::vector<std::string> DotPlanFields();
+// A GEMM whose batch other blocks will share, by the first of these rules that takes it: its loops,
+// those of the batch outermost and serial, with all copies inside, where they can be. The steps
+// that are left are done in their order, once loops are shared: later ones do not follow what
+// instructions do with addresses. Nothing where no rule takes it.
+struct DotMatmulSteps {
+  std::function<void()> pack, multiply;
+};
+std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const std::string& block,
+                                               const TargetInfo& target);
 // Whether one of them is for the target.
 bool HasDotMatmul(const target::Target& target);
 

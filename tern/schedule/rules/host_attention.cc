@@ -15,6 +15,13 @@
 // the last of which is padded. Declines a single block of a static M, rows whose loops are not the
 // outer ones, and operands that dot-product instructions multiply.
 //
+// Where dot-product instructions multiply, rule batch_attention takes all rows of a matrix at once:
+//
+//   for batch, in parallel
+//     scores = A B                          in a buffer of one matrix
+//     exponentials and reductions           each by its own rule
+//     C = scores B
+//
 // Of a single query, which has no M or one of one row, rule single_query_attention takes all of a
 // row at once:
 //
@@ -47,6 +54,8 @@ constexpr int64_t kBlockRows = 16;
 constexpr size_t kTiles = 6;
 // Threads share the batch where it has so many parts, else the blocks of rows.
 constexpr int64_t kBatchParts = 8;
+// The least parts of the batch that threads share where a part is all of a matrix.
+constexpr int64_t kLeastBatchParts = 2;
 
 struct AttentionPlan : HostPlan {
   int64_t block_m = 0;  // rows at a time
@@ -278,6 +287,52 @@ void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   HostAttention(schedule, block, plan, target).Run();
 }
 
+// Fuses the outer loops of two blocks, as many as there are axes of the batch.
+void FuseBatch(Schedule* schedule, const std::string& before, const std::string& block,
+               size_t batch) {
+  Names outer = RowLoops(*schedule, before, batch), loops = RowLoops(*schedule, block, batch);
+  for (size_t i = 0; i < batch; ++i)
+    schedule->FuseSiblings(LoopOf(before, outer[i]), LoopOf(block, loops[i]));
+}
+
+// The axes of the batch are the first ones of the rows.
+size_t CountBatch(const BlockInfo& block) {
+  return std::count_if(block.rows.begin(), block.rows.end(),
+                       [&](size_t row) { return block.axes[row].role == AxisRole::kBatch; });
+}
+
+// Dot-product instructions go in last: no step follows what they do with addresses.
+void ApplyOfBatch(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                  ThreadsPlan* plan) {
+  size_t batch = CountBatch(block);
+  int64_t parts = 1;
+  for (size_t i = 0; i < batch; ++i)
+    parts *= ir::AsConstInt(block.axes[block.rows[i]].extent).value_or(kBatchParts);
+  if (parts < kLeastBatchParts)
+    Refuse("the batch has " + std::to_string(parts) + " parts; expected " +
+           std::to_string(kLeastBatchParts) + " or more");
+  int64_t work = WorkOf(*schedule, block.name);
+  BlockInfo first = FirstOf(*schedule, block);
+  Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamic);
+  std::vector<BlockInfo> between =
+      PartsOf(*schedule, block, {first.name, block.name, scores.epilogue});
+  auto first_steps = PrepareDotMatmul(schedule, first.name, target);
+  if (!first_steps) Refuse("no dot-product instructions multiply " + first.name);
+  std::string before = first.name;
+  for (const BlockInfo& part : between) {
+    if (ApplyRules(schedule, part, Serial(target)).rule.empty())
+      Refuse("no rule takes " + part.name);
+    FuseBatch(schedule, before, part.name, batch);
+    before = part.name;
+  }
+  auto last_steps = PrepareDotMatmul(schedule, block.name, target);
+  if (!last_steps) Refuse("no dot-product instructions multiply " + block.name);
+  FuseBatch(schedule, before, block.name, batch);
+  ParallelizeOuter(schedule, block.name, work, target, plan);
+  for (const auto& steps : {first_steps, last_steps}) steps->pack();
+  for (const auto& steps : {first_steps, last_steps}) steps->multiply();
+}
+
 // Where there is no M, or one row of it. What the rules make of the parts must have the loops of
 // the batch, as they were, outside.
 void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
@@ -293,12 +348,7 @@ void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetIn
   for (const BlockInfo& part : PartsOf(*schedule, block, {})) {
     if (ApplyRules(schedule, part, Serial(target)).rule.empty())
       Refuse("no rule takes " + part.name);
-    Names loops = RowLoops(*schedule, part.name, batch);
-    if (!before.empty()) {
-      Names outer = RowLoops(*schedule, before, batch);
-      for (size_t i = 0; i < batch; ++i)
-        schedule->FuseSiblings(LoopOf(before, outer[i]), LoopOf(part.name, loops[i]));
-    }
+    if (!before.empty()) FuseBatch(schedule, before, part.name, batch);
     before = part.name;
   }
   ParallelizeOuter(schedule, block.name, work, target, plan);
@@ -313,6 +363,12 @@ void RegisterHostAttentionRules() {
                 .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
                 .priority = 20,
                 .planned = Planned<ThreadsPlan>(ThreadsAlone, ApplySingleQuery)});
+  RegisterRule({.name = "batch_attention",
+                .description = "both GEMMs by dot-product instructions, a matrix at a time",
+                .kinds = {BlockKind::kAttention},
+                .fits = [](const TargetInfo& target) { return target.is_host_with_vectors(); },
+                .priority = 25,
+                .planned = Planned<ThreadsPlan>(ThreadsAlone, ApplyOfBatch)});
   RegisterRule({.name = "row_block_attention",
                 .description = "both GEMMs and the softmax between them, some rows at a time",
                 .kinds = {BlockKind::kAttention},

@@ -172,12 +172,12 @@ void ApplyDots(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
 //   transposed[n, m] += A[k, m] * B[k, n]      a GEMM of few rows, by the other rules
 //   C[m, n] = transposed[n, m]
 //
-// Declines where A is K-contiguous (dot products), or M is no longer than two vectors.
+// Declines where A is K-contiguous (dot products), or M is no longer than half of a vector, or N.
 void Transpose(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
                const TargetInfo& target) {
   int64_t lanes = target.vector_bytes / gemm.c->dtype.bytes();
   if (!gemm.a.m_contiguous()) Refuse(gemm.a.name + " is not M-contiguous");
-  if (gemm.m <= 2 * lanes) Refuse("M is no longer than two vectors");
+  if (gemm.m <= std::max(lanes / 2, gemm.n)) Refuse("M is no longer than half of a vector, or N");
   size_t rank = gemm.c->shape.size();
   std::string copy = schedule->CacheWrite(block.name, gemm.c->name, StorageScope::kGlobal,
                                           FreshBlockName(*schedule, block.name + "_transposed"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "tern/tir/analysis/allocation_lifetimes.h"
 #include "tern/tir/visitor.h"
@@ -30,17 +31,45 @@ std::optional<int64_t> ConstantBytes(const Buffer& buffer) {
   return bytes;
 }
 
+// Loops are vectors of so many lanes at most: longer ones are what an instruction has in a register
+// of its own, as a tile of a matrix.
+constexpr int64_t kMostLanes = 128;
+
+// The buffers that are loaded and stored as such registers.
+std::set<const ir::BufferNode*> FindRegisters(const Stmt& body) {
+  struct Finder : StmtVisitor {
+    using StmtVisitor::VisitNode;
+    void VisitNode(const ir::BufferLoadNode* node) override {
+      Note(node->buffer, node->indices);
+      VisitChildren(node);
+    }
+    void VisitNode(const BufferStoreNode* node) override {
+      Note(node->buffer, node->indices);
+      VisitChildren(node);
+    }
+    void Note(const Buffer& buffer, const std::vector<Expr>& indices) {
+      if (!indices.empty() && indices.back().dtype().lanes() > kMostLanes)
+        found.insert(buffer.get());
+    }
+    std::set<const ir::BufferNode*> found;
+  } finder;
+  finder.Visit(body);
+  return finder.found;
+}
+
 class StoragePlan {
  public:
   explicit StoragePlan(const PrimFunc& function) : lifetimes_(FindAllocationLifetimes(function)) {
+    std::set<const ir::BufferNode*> registers = FindRegisters(function->body);
     std::vector<Member> members;
     for (const AllocationLifetime& lifetime : lifetimes_.all) {
       const Buffer& buffer = lifetime.allocation->buffer;
       bool may_move = buffer->scope == StorageScope::kLocal ||
                       (buffer->scope == StorageScope::kGlobal && !lifetime.in_launch);
       std::optional<int64_t> bytes = ConstantBytes(buffer);
-      if (may_move && !lifetime.escapes && lifetime.last >= lifetime.first && bytes &&
-          *bytes >= kMinBytes && buffer->strides.empty() && !buffer->offset)
+      if (may_move && registers.count(buffer.get()) == 0 && !lifetime.escapes &&
+          lifetime.last >= lifetime.first && bytes && *bytes >= kMinBytes &&
+          buffer->strides.empty() && !buffer->offset)
         members.push_back(
             {&lifetime, *bytes, std::max<int64_t>(buffer->alignment, buffer->dtype.bytes())});
     }

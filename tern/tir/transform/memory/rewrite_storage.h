@@ -13,7 +13,8 @@ namespace tern::tir {
 //
 // Only constant sizes: in scope local, and outside of launches in scope global; in launches only of
 // one type. An elementwise statement whose input dies works in place. Arrays small enough for
-// registers stay.
+// registers stay, and those that an instruction has in a register: a compiler keeps no tile of a
+// matrix in one whose memory is another array's, too.
 PrimFunc RewriteStorage(const PrimFunc& function);
 
 }  // namespace tern::tir
