@@ -27,25 +27,26 @@ namespace {
 constexpr int64_t kFewSteps = 64, kUnrolledSteps = 32;
 
 // The product of the extents of loops; 0: dynamic.
-int64_t NumIterations(const BlockInfo& block, const Schedule::Names& loops) {
+int64_t NumIterations(const BlockInfo& block, const LoopRefs& loops) {
   int64_t product = 1;
   for (const BlockAxis& axis : block.axes)
-    if (Contains(loops, axis.loop)) product *= ConstExtent(axis);
+    if (Contains(loops, axis.own_loop)) product *= ConstExtent(axis);
   return product;
 }
 
 // The loops in the order in which the axes index the result.
-Schedule::Names InOrderOfMemory(const BlockInfo& block, Schedule::Names loops) {
+LoopRefs InOrderOfMemory(const BlockInfo& block, LoopRefs loops) {
   for (size_t axis : block.accesses[0].axes) {
-    const std::string& loop = block.axes[axis].loop;
+    const LoopRef& loop = block.axes[axis].own_loop;
     if (std::erase(loops, loop) > 0) loops.push_back(loop);
   }
   return loops;
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  const std::string& name = block.name;
-  LoopsByKind loops = RequireAlone(*schedule, block);
+  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  RequireAlone(*schedule, block);
+  OwnLoops loops = RequireOwnLoops(*schedule, block);
   if (loops.spatial.empty() || loops.reduce.empty())
     Refuse("it has no loops of outputs, or none of steps");
   for (const BlockAxis& axis : block.axes)
@@ -56,11 +57,10 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target)
       (steps == 0 || steps > kFewSteps))
     Refuse("there are " + std::to_string(outputs) + " outputs, of more than " +
            std::to_string(kFewSteps) + " steps each");
-  Schedule::Names spatial = InOrderOfMemory(block, loops.spatial), order = spatial;
+  LoopRefs spatial = InOrderOfMemory(block, loops.spatial), order = spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
-  schedule->Reorder(Around(name, order));
-  std::string all = FuseLoops(schedule, name, spatial);
-  Lanes split = SplitLanes(schedule, name, all, threads);
+  schedule->Reorder(order.Of(name));
+  LaneLoops split = SplitLanes(schedule, name, FuseLoops(schedule, name, spatial), threads);
   std::vector<Buffer> results;
   for (const BlockAccess& access : block.accesses)
     if (access.store && std::none_of(results.begin(), results.end(), [&](const Buffer& other) {
@@ -69,17 +69,17 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target)
       results.push_back(access.buffer);
   Try(schedule, [&](Schedule* attempt) {
     for (const Buffer& result : results) {
-      std::string copy = attempt->CacheWrite(name, result->name, StorageScope::kLocal);
-      attempt->ReverseComputeAt(copy, LoopOf(name, split.inner));
+      CopyRef copy = attempt->CacheWrite(name, result, StorageScope::kLocal);
+      attempt->ReverseComputeAt(copy, split.inner.Of(name));
     }
   });
-  if (!split.outer.empty()) schedule->Bind(LoopOf(name, split.outer), kBlockX);
-  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+  if (split.outer) schedule->Bind(split.outer.Of(name), kBlockX);
+  schedule->Bind(split.inner.Of(name), kThreadX);
   int64_t unrolled = 1;
   for (size_t i = loops.reduce.size(); i-- > 0;) {
     unrolled *= NumIterations(block, {loops.reduce[i]});
     if (unrolled == 0 || unrolled > kUnrolledSteps) break;
-    schedule->Unroll(LoopOf(name, loops.reduce[i]));
+    schedule->Unroll(loops.reduce[i].Of(name));
   }
 }
 
