@@ -10,14 +10,15 @@ namespace tern::schedule {
 
 using namespace tern::tir;
 
-void Schedule::AtomicUpdate(const std::string& block_name) {
-  Do("atomic_update", {block_name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+void Schedule::AtomicUpdate(const BlockRef& block_ref) {
+  Do("atomic_update", {TextOf(block_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
     if (block->init)
-      Refuse("block " + block_name + " has an init; decompose_reduction makes it a block before");
+      Refuse("block " + block_ref.name() +
+             " has an init; decompose_reduction makes it a block before");
     std::optional<CommutingUpdate> update = FindCommutingUpdate(block->body);
     if (!update || update->is_atomic())
-      Refuse("block " + block_name +
+      Refuse("block " + block_ref.name() +
              " is no update A[i] = A[i] op x, with op one of +, -, min, max, &, | and ^, of an A "
              "that it does not read otherwise");
     if (std::string why = update->WhyNotAtomic(); !why.empty()) Refuse(why);
@@ -30,7 +31,6 @@ void Schedule::AtomicUpdate(const std::string& block_name) {
     atomic->body = ReplaceUpdate(block->body, *update,
                                  update->AsAtomic(update->buffer, update->indices, update->value));
     ReplaceStmt(block, Stmt(atomic));
-    return {};
   });
 }
 
@@ -195,22 +195,22 @@ class PrivateCopy {
 
 }  // namespace
 
-std::string Schedule::Privatize(const std::string& block_name, const std::string& loop_name,
-                                StorageScope scope, std::string name) {
-  return Do("privatize", {block_name, loop_name, StorageScopeName(scope)}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
-    const ForNode* loop = FindLoop(loop_name);
+CopyRef Schedule::Privatize(const BlockRef& block_ref, const LoopRef& loop_ref, StorageScope scope,
+                            std::string name) {
+  return Do("privatize", {TextOf(block_ref), TextOf(loop_ref), StorageScopeName(scope)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const ForNode* loop = At(loop_ref);
     std::optional<CommutingUpdate> update = FindCommutingUpdate(block->body);
     if (!update || !update->is_atomic())
-      Refuse("block " + block_name + " is no atomic update; atomic_update makes it one");
+      Refuse("block " + block_ref.name() + " is no atomic update; atomic_update makes it one");
     Nest nest = NestOf(tree(), block);
     if (!nest.Has(loop))
-      Refuse("loop " + loop_name + " is not one of block " + block_name + " alone");
+      Refuse("loop " + loop_ref.str() + " is not one of block " + block_ref.name() + " alone");
     if (update->buffer->scope != StorageScope::kGlobal)
       Refuse(update->buffer->name + " is not in global memory");
     if (scope != StorageScope::kShared && scope != StorageScope::kLocal)
       Refuse("a copy is in shared or in local memory");
-    name = Or(name, block_name + "_copy");
+    name = Or(name, block_ref.name() + "_copy");
     for (const std::string& fresh : {name, name + "_merge"}) CheckNewBlock(fresh);
     CheckNewBuffer(name);
     PrivateCopy copy(nest, loop, *update, name, scope);
@@ -220,9 +220,9 @@ std::string Schedule::Privatize(const std::string& block_name, const std::string
         Refuse("loop " + inner->var.name() + " is " + ForKindName(inner->for_kind) +
                ", and local memory is of one thread");
     ReplaceStmt(loop, loop->With(loop->min, loop->extent, copy.Body(atomic)));
-    facts_[name] = facts_[name + "_merge"] = {true, true, true};
-    return {name};
-  })[0];
+    for (const std::string& fresh : {name, name + "_merge"}) SetFacts(fresh, {true, true, true});
+    return MadeAs(name);
+  });
 }
 
 }  // namespace tern::schedule

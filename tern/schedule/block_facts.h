@@ -9,18 +9,8 @@
 
 namespace tern::schedule {
 
-// What is known of a block's instances. A schedule keeps it with the block: the step that changes a
-// block says what holds afterwards. Nothing is known of blocks that are written in ways that are
-// not followed.
-struct BlockFacts {
-  // Affine bindings: no two iterations of the block's own loops are the same instance.
-  bool affine = false;
-  // The predicate keeps instances outside of the domain from running, and those beyond the tail of
-  // a split loop, and no others.
-  bool bounded = false;
-  // Every instance of the domain runs, where the loops around the block's own do.
-  bool complete = false;
-};
+// The facts are derived here where a schedule begins, and again where what its steps say of them is
+// checked (Schedule::CheckState).
 
 // The facts of the block at the end of a path, by analysis of its bindings and loops.
 BlockFacts DeriveFacts(const tir::PrimFunc& function, const Path& path);

@@ -62,16 +62,16 @@ Expr Widened(const Expr& index, const arith::Analyzer& analyzer) {
 
 }  // namespace
 
-void Schedule::BreakTies(const std::string& block_name) {
-  Do("break_ties", {block_name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+void Schedule::BreakTies(const BlockRef& block_ref) {
+  Do("break_ties", {TextOf(block_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
     std::optional<SelectionUpdate> update = FindSelectionUpdate(block->body);
     if (!update || update->results.size() != 2)
-      Refuse("block " + block_name +
+      Refuse("block " + block_ref.name() +
              " is no reduction that keeps a value and its index, as in if X[i] > best { best = "
              "X[i]  index = i }");
     if (!update->is_ordered())
-      Refuse("the order of the steps of block " + block_name + " does not matter already");
+      Refuse("the order of the steps of block " + block_ref.name() + " does not matter already");
     size_t value = update->keys[0], place = 1 - value;
     if (!arith::IsIndexType(update->values[place].dtype()))
       Refuse("the index is " + update->values[place].dtype().str() +
@@ -107,7 +107,6 @@ void Schedule::BreakTies(const std::string& block_name) {
     for (size_t i = 2; i-- > 0;)
       body = LetStmtNode::Make(next[i], update->values[i], body, block->span);
     ReplaceStmt(block, block->With(block->init, body));
-    return {};
   });
 }
 

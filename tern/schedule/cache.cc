@@ -23,15 +23,15 @@ std::string DefaultName(const std::string& buffer, StorageScope scope) {
   return buffer + "_" + name;
 }
 
-Buffer FindAccessed(const BlockNode* block, const std::string& name, bool store) {
+Buffer FindAccessed(const BlockNode* block, const BufferRef& buffer, bool store) {
   std::vector<std::string> names;
   for (const Access& access : AccessesOf(AsStmt(block))) {
     if (access.store != store) continue;
-    if (access.buffer->name == name) return access.buffer;
+    if (buffer.Is(access.buffer)) return access.buffer;
     if (std::find(names.begin(), names.end(), access.buffer->name) == names.end())
       names.push_back(access.buffer->name);
   }
-  Refuse("block " + block->name + (store ? " writes no " : " reads no ") + name + "; it " +
+  Refuse("block " + block->name + (store ? " writes no " : " reads no ") + buffer.name() + "; it " +
          (store ? "writes " : "reads ") + ffi::Join(names));
 }
 
@@ -188,12 +188,12 @@ void Schedule::CheckStartsWithInit(const Nest& nest, const Buffer& buffer) const
     Refuse("block " + block->name + " goes on with what is in " + buffer->name + " already");
 }
 
-std::string Schedule::Cache(const std::string& block_name, const std::string& buffer_name,
-                            StorageScope scope, std::string name, bool writes) {
-  const BlockNode* block = FindBlock(block_name);
-  Buffer buffer = FindAccessed(block, buffer_name, writes);
+CopyRef Schedule::Cache(const BlockRef& block_ref, const BufferRef& buffer_ref, StorageScope scope,
+                        std::string name, bool writes) {
+  const BlockNode* block = At(block_ref);
+  Buffer buffer = FindAccessed(block, buffer_ref, writes);
   CheckPlainMemory(function_, buffer);
-  name = Or(name, DefaultName(buffer_name, scope));
+  name = Or(name, DefaultName(buffer->name, scope));
   CheckNewBuffer(name);
   CheckNewBlock(name);
   Nest nest = NestOf(tree(), block);
@@ -202,7 +202,7 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
   } else {
     MemoryEffects effects(function_);
     if (effects.WritesOf(nest.top()).Contain(effects.PlaceOf(buffer)))
-      Refuse("block " + block_name + " may write what it reads of " + buffer_name);
+      Refuse("block " + block_ref.name() + " may write what it reads of " + buffer->name);
   }
   auto [box, condition] = BoxOf(nest, buffer, writes);
   arith::Analyzer analyzer = AnalyzerAt(function_, PathTo(tree(), nest.top().get()));
@@ -223,41 +223,41 @@ std::string Schedule::Cache(const std::string& block_name, const std::string& bu
   std::vector<Stmt> row = {copy.stmt};
   row.insert(writes ? row.begin() : row.end(), RewriteAccesses(nest.top(), rewrite));
   ReplaceStmt(nest.top().get(), AllocateNode::Make(cache, SeqNode::Make(std::move(row))));
-  facts_[name] = {true, !copy.conditional, !copy.conditional};
-  return name;
+  SetFacts(name, {true, !copy.conditional, !copy.conditional});
+  return {tree().RefTo(tree().BlocksNamed(name)[0]), cache};
 }
 
-std::string Schedule::CacheRead(const std::string& block, const std::string& buffer,
-                                StorageScope scope, std::string name) {
-  return Do("cache_read", {block, buffer, StorageScopeName(scope)},
-            [&]() -> Names { return {Cache(block, buffer, scope, name, false)}; })[0];
+CopyRef Schedule::CacheRead(const BlockRef& block, const BufferRef& buffer, StorageScope scope,
+                            std::string name) {
+  return Do("cache_read", {TextOf(block), buffer.name(), StorageScopeName(scope)},
+            [&] { return Cache(block, buffer, scope, name, false); });
 }
 
-std::string Schedule::CacheWrite(const std::string& block, const std::string& buffer,
-                                 StorageScope scope, std::string name) {
-  return Do("cache_write", {block, buffer, StorageScopeName(scope)},
-            [&]() -> Names { return {Cache(block, buffer, scope, name, true)}; })[0];
+CopyRef Schedule::CacheWrite(const BlockRef& block, const BufferRef& buffer, StorageScope scope,
+                             std::string name) {
+  return Do("cache_write", {TextOf(block), buffer.name(), StorageScopeName(scope)},
+            [&] { return Cache(block, buffer, scope, name, true); });
 }
 
-void Schedule::ReuseCache(const std::string& block_name, const std::string& copy_name) {
-  Do("reuse_cache", {block_name, copy_name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
-    const BlockNode* copy = FindBlock(copy_name);
-    const AllocateNode* allocation = FindTemporary(copy_name);
+void Schedule::ReuseCache(const BlockRef& block_ref, const CopyRef& copy_ref) {
+  Do("reuse_cache", {TextOf(block_ref), TextOf(copy_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const BlockNode* copy = At(copy_ref);
+    const AllocateNode* allocation = Temporary(copy_ref);
     const Buffer cache = allocation->buffer;
     const auto* store = copy->body.As<BufferStoreNode>();
     const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
     if (!load || !store->buffer.same(cache) || copy->predicate.get())
-      Refuse("block " + copy_name + " is not a copy as cache_read makes it");
+      Refuse("block " + copy_ref.name() + " is not a copy as cache_read makes it");
     const Buffer buffer = load->buffer;
-    FindAccessed(block, buffer->name, false);
+    FindAccessed(block, buffer, false);
     Nest nest = NestOf(tree(), block), copy_nest = NestOf(tree(), copy);
     if (!nest.around.empty() || !copy_nest.around.empty())
-      Refuse("blocks " + block_name + " and " + copy_name +
+      Refuse("blocks " + block_ref.name() + " and " + copy_ref.name() +
              " stand in loops with others; share before they are moved");
     std::vector<const BlockNode*> order = BlocksIn(function_->body);
     if (std::find(order.begin(), order.end(), block) < std::find(order.begin(), order.end(), copy))
-      Refuse("block " + block_name + " comes before " + copy_name);
+      Refuse("block " + block_ref.name() + " comes before " + copy_ref.name());
     // Who writes it writes all of it before the copy, and is a block.
     MemoryEffects effects(function_);
     auto place = effects.PlaceOf(buffer);
@@ -278,8 +278,8 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
     for (size_t d = 0; d < copied.ranges.size(); ++d)
       if (!analyzer.CanProve(copied.ranges[d].min == read.ranges[d].min) ||
           !analyzer.CanProve(copied.ranges[d].extent == read.ranges[d].extent))
-        Refuse("block " + block_name + " reads another part of " + buffer->name + " than " +
-               copy_name + " holds");
+        Refuse("block " + block_ref.name() + " reads another part of " + buffer->name + " than " +
+               copy_ref.name() + " holds");
     AccessRewrite rewrite;
     rewrite.load = [&](const Buffer& loaded, const std::vector<Expr>& indices) {
       return loaded.same(buffer)
@@ -291,41 +291,37 @@ void Schedule::ReuseCache(const std::string& block_name, const std::string& copy
     const AllocateNode* old = AllocationOf(tree(), cache);
     ReplaceStmt(old, old->body);
     SetBody(AllocateNode::Make(cache, function_->body));
-    return {};
   });
 }
 
-void Schedule::Prefetch(const std::string& block_name, const std::string& buffer) {
-  Do("prefetch", {block_name, buffer}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+void Schedule::Prefetch(const BlockRef& block_ref, const BufferRef& buffer) {
+  Do("prefetch", {TextOf(block_ref), buffer.name()}, [&] {
+    const BlockNode* block = At(block_ref);
     SetBody(Streamer(block, FindAccessed(block, buffer, false)).Mutate(function_->body));
-    return {};
   });
 }
 
-void Schedule::SetScope(const std::string& name, StorageScope scope) {
-  Do("set_scope", {name, StorageScopeName(scope)}, [&]() -> Names {
-    const AllocateNode* allocation = FindTemporary(name);
+void Schedule::SetScope(const BufferRef& of, StorageScope scope) {
+  Do("set_scope", {of.name(), StorageScopeName(scope)}, [&] {
+    const AllocateNode* allocation = Temporary(of);
     for (const ForNode* loop : LoopsIn(allocation->body))
       if (loop->for_kind == ForKind::kThread && Touches(loop->body, allocation->buffer))
-        Refuse(name + " is used on threads already; say where it is before");
+        Refuse(of.name() + " is used on threads already; say where it is before");
     auto buffer = ffi::Make<BufferNode>(*allocation->buffer);
     buffer->scope = scope;
     SetBody(ReplaceBuffer(function_->body, allocation->buffer, Buffer(buffer.get())));
-    return {};
   });
 }
 
-void Schedule::StorageAlign(const std::string& name, int64_t dimension, int64_t factor,
+void Schedule::StorageAlign(const BufferRef& of, int64_t dimension, int64_t factor,
                             int64_t offset) {
   Do("storage_align",
-     {name, std::to_string(dimension), std::to_string(factor), std::to_string(offset)},
-     [&]() -> Names {
-       const AllocateNode* allocation = FindTemporary(name);
+     {of.name(), std::to_string(dimension), std::to_string(factor), std::to_string(offset)}, [&] {
+       const AllocateNode* allocation = Temporary(of);
        auto buffer = ffi::Make<BufferNode>(*allocation->buffer);
        auto rank = static_cast<int64_t>(buffer->shape.size());
        if (dimension < 0 || dimension >= rank)
-         Refuse(name + " has " + std::to_string(rank) + " dimensions, counted from 0");
+         Refuse(of.name() + " has " + std::to_string(rank) + " dimensions, counted from 0");
        CheckFactor("the factor", factor);
        if (offset < 0 || offset >= factor)
          Refuse("the offset is " + std::to_string(offset) + "; expected 0 to " +
@@ -343,7 +339,6 @@ void Schedule::StorageAlign(const std::string& name, int64_t dimension, int64_t 
        }
        buffer->strides = strides;
        SetBody(ReplaceBuffer(function_->body, allocation->buffer, Buffer(buffer.get())));
-       return {};
      });
 }
 

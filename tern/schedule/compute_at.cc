@@ -324,24 +324,25 @@ Schedule::Moved Schedule::Recompute(const Nest& nest, const std::map<const VarNo
   if (!names.empty() && names.size() != loops.vars.size())
     Refuse(std::to_string(loops.vars.size()) + " loops come of it, not " +
            std::to_string(names.size()));
-  return {loops.Around(WrapLoops(kept, Stmt(copy))), loops.names()};
+  Moved moved{loops.Around(WrapLoops(kept, Stmt(copy))), {}};
+  for (const Var& var : loops.vars) moved.loops.emplace_back(var);
+  return moved;
 }
 
-Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::string& loop_name,
-                                    Names names) {
-  return Do("compute_at", {block_name, loop_name}, [&] {
-    const BlockNode* block = FindBlock(block_name);
-    const ForNode* loop = FindLoop(loop_name);
+LoopRefs Schedule::ComputeAt(const BlockRef& block_ref, const LoopRef& loop_ref, Names names) {
+  return Do("compute_at", {TextOf(block_ref), TextOf(loop_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const ForNode* loop = At(loop_ref);
     Nest nest = NestOf(tree(), block);
     CheckRecomputable(nest);
     Buffer buffer = SoleResult(block);
     if (!AllocationOf(tree(), buffer))
       Refuse(buffer->name + " is a parameter, all of which has to be computed");
-    Between between =
-        FindBetween(tree(), nest.top().get(), "block " + block_name, loop, "loop " + loop_name);
+    Between between = FindBetween(tree(), nest.top().get(), "block " + block_ref.name(), loop,
+                                  "loop " + loop_ref.str());
     if (AccessesOf(function_->body, buffer).size() !=
         AccessesOf(nest.top(), buffer).size() + AccessesOf(loop->body, buffer).size())
-      Refuse(buffer->name + " is used outside of loop " + loop_name);
+      Refuse(buffer->name + " is used outside of loop " + loop_ref.str());
     CheckMayMove(function_, between, nest.top(), {buffer});
     CheckNothingCarried(function_, tree(), between, buffer);
     std::vector<const BlockIter*> axes = AxesOf(block, buffer, true);
@@ -353,8 +354,9 @@ Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::st
     for (size_t d = 0; d < axes.size(); ++d)
       if (axes[d]) boxes[axes[d]->var.node()] = needed[d];
     Moved moved = Recompute(nest, boxes, analyzer, names);
-    CheckVisible(between.to_a, moved.stmt, "block " + block_name);
-    facts_[block_name].complete = false;
+    CheckVisible(between.to_a, moved.stmt, "block " + block_ref.name());
+    BlockFacts facts = FactsOf(block);
+    SetFacts(block->name, {facts.affine, facts.bounded, false});
 
     RemoveStmt(nest.top().get());
     FillLoop(loop, Before(moved.stmt, loop->body), {buffer});
@@ -367,17 +369,17 @@ Schedule::Names Schedule::ComputeAt(const std::string& block_name, const std::st
   });
 }
 
-Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
-                                           const std::string& loop_name, Names names) {
-  return Do("reverse_compute_at", {block_name, loop_name}, [&] {
-    const BlockNode* block = FindBlock(block_name);
-    const ForNode* loop = FindLoop(loop_name);
+LoopRefs Schedule::ReverseComputeAt(const BlockRef& block_ref, const LoopRef& loop_ref,
+                                    Names names) {
+  return Do("reverse_compute_at", {TextOf(block_ref), TextOf(loop_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const ForNode* loop = At(loop_ref);
     Nest nest = NestOf(tree(), block);
     CheckRecomputable(nest);
     if (!FactsOf(block).complete)
-      Refuse("block " + block_name + " does not run over all of its axes");
-    Between between =
-        FindBetween(tree(), loop, "loop " + loop_name, nest.top().get(), "block " + block_name);
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
+    Between between = FindBetween(tree(), loop, "loop " + loop_ref.str(), nest.top().get(),
+                                  "block " + block_ref.name());
     Path path = PathTo(tree(), loop);
     arith::Analyzer analyzer = AnalyzerAt(function_, path);
     std::map<const VarNode*, Range> boxes;
@@ -395,11 +397,11 @@ Schedule::Names Schedule::ReverseComputeAt(const std::string& block_name,
       read.push_back(buffer);
     }
     if (read.empty())
-      Refuse("loop " + loop_name + " makes nothing that block " + block_name + " reads");
+      Refuse("loop " + loop_ref.str() + " makes nothing that block " + block_ref.name() + " reads");
     for (const Buffer& buffer : read) CheckNothingCarried(function_, tree(), between, buffer);
     Moved moved = Recompute(nest, boxes, analyzer, names);
     if (condition) moved.stmt = Guarded(moved.stmt, condition);
-    CheckVisible(between.to_b, moved.stmt, "block " + block_name);
+    CheckVisible(between.to_b, moved.stmt, "block " + block_ref.name());
     CheckMayMove(function_, between, nest.top(), read);
     RemoveStmt(nest.top().get());
     FillLoop(loop, Behind(loop->body, moved.stmt), read);

@@ -361,22 +361,22 @@ class WindowFlattener {
 
 }  // namespace
 
-Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t multiple,
-                                         Names names) {
-  return Do("flatten_spatial", {block_name, std::to_string(multiple)}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+CopyRefs Schedule::FlattenSpatial(const BlockRef& block_ref, int64_t multiple, Names names) {
+  return Do("flatten_spatial", {TextOf(block_ref), std::to_string(multiple)}, [&] {
+    const BlockNode* block = At(block_ref);
     Nest nest = NestOf(tree(), block);
     CheckFactor("the multiple", multiple);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
-    if (!update || !block->init) Refuse("block " + block_name + " is not a reduction with an init");
+    if (!update || !block->init)
+      Refuse("block " + block_ref.name() + " is not a reduction with an init");
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
-      Refuse("block " + block_name + " does not run over all of its axes");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
     if (!ReducesInOrder(nest)) CheckMayReassociate(block, "its loops and axes differ in order");
     SoleResult(block);
     std::optional<InputRead> input = FindInput(block, update->value);
-    if (!input) Refuse("block " + block_name + " reads no windows of static sizes");
+    if (!input) Refuse("block " + block_ref.name() + " reads no windows of static sizes");
     CheckRoundsUp(Expr(input->columns()), multiple);
-    Names made = {block_name + "_input", block_name + "_output"};
+    Names made = {block_ref.name() + "_input", block_ref.name() + "_output"};
     std::copy(names.begin(), names.end(), made.begin());
     for (const std::string& name : made) {
       CheckNewBuffer(name);
@@ -384,9 +384,9 @@ Schedule::Names Schedule::FlattenSpatial(const std::string& block_name, int64_t 
     }
     WindowFlattener flattener(block, *update, *input, made, multiple);
     SetBody(flattener.Replace(tree(), nest.top()));
-    for (const std::string& name : made) facts_[name] = {true, true, true};
-    facts_[block_name] = {true, true, true};
-    return made;
+    for (const std::string& name : made) SetFacts(name, {true, true, true});
+    SetFacts(block_ref.name(), {true, true, true});
+    return MadeAs(made);
   });
 }
 

@@ -145,9 +145,9 @@ void CheckIterationsApart(const PrimFunc& function, const ForNode* first, const 
   Iterations(function, first, second, analyzer).CheckIndependent(known);
 }
 
-void Schedule::FuseSiblings(const std::string& first_name, const std::string& second_name) {
-  Do("fuse_siblings", {first_name, second_name}, [&]() -> Names {
-    const ForNode *first = FindLoop(first_name), *second = FindLoop(second_name);
+void Schedule::FuseSiblings(const LoopRef& first_ref, const LoopRef& second_ref) {
+  Do("fuse_siblings", {TextOf(first_ref), TextOf(second_ref)}, [&] {
+    const ForNode *first = At(first_ref), *second = At(second_ref);
     auto find = [&] { return FindBetween(tree(), first, Called(first), second, Called(second)); };
     Between between = find();
     for (const ForNode* loop : {first, second})
@@ -173,7 +173,6 @@ void Schedule::FuseSiblings(const std::string& first_name, const std::string& se
     Stmt body = Before(Substitute(first->body, {{first->var.node(), second->var}}), second->body);
     RemoveStmt(first);
     FillLoop(second, body, iterations.Shared());
-    return {};
   });
 }
 

@@ -156,11 +156,11 @@ void SplitBatch(FusedAxes* fused, const Schedule::Names& wanted,
 
 }  // namespace
 
-Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wanted, Names names) {
-  Names args = {block_name};
+CopyRefs Schedule::Im2col(const BlockRef& block_ref, const Names& wanted, Names names) {
+  Names args = {TextOf(block_ref)};
   args.insert(args.end(), wanted.begin(), wanted.end());
-  return Do("im2col", args, [&]() -> Names {
-    const BlockNode* given = FindBlock(block_name);
+  return Do("im2col", args, [&] {
+    const BlockNode* given = At(block_ref);
     Nest nest = NestOf(tree(), given);
     auto block = CopyBlock(given);
     SplitGroups(block.get(), wanted);
@@ -168,9 +168,9 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     Expr summand = update ? Bare(update->value) : Expr();
     const auto* product = summand.As<ir::MulNode>();
     if (!product || update->op != ExprKind::kAdd || !block->init)
-      Refuse("block " + block_name + " is not a sum of products with an init");
+      Refuse("block " + block_ref.name() + " is not a sum of products with an init");
     if (!FactsOf(given).complete || block->predicate.get() || !nest.around.empty())
-      Refuse("block " + block_name + " does not run over all of its axes");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
     const Buffer result = SoleResult(given);
 
     // Rows are of one factor, columns of the other, and steps of both.
@@ -203,14 +203,14 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     for (const std::string& name : wanted)
       if (std::none_of(batch.begin(), batch.end(),
                        [&](const BlockIter* axis) { return axis->var.name() == name; }))
-        Refuse("block " + block_name + " has no spatial axis " + name);
+        Refuse("block " + block_ref.name() + " has no spatial axis " + name);
     if (rows.axes.empty() || columns.axes.empty() || steps.axes.empty())
-      Refuse("block " + block_name + " has no M, no N or no K axis");
+      Refuse("block " + block_ref.name() + " has no M, no N or no K axis");
     arith::Analyzer analyzer;
     // Of several axes each is a quotient and a rest, by the extents of those inside of it.
     for (size_t i = 1; i < steps.axes.size(); ++i)
       if (!analyzer.CanProve(steps.axes[i]->extent >= Expr(1)))
-        Refuse("the reduction of block " + block_name + " may be empty");
+        Refuse("the reduction of block " + block_ref.name() + " may be empty");
     // Neighbours in the result are columns.
     const Expr& last = update->store->indices.back();
     if (std::any_of(rows.axes.begin(), rows.axes.end(),
@@ -219,7 +219,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
       std::swap(first, second);
     }
 
-    Names made = {block_name + "_a", block_name + "_b", block_name + "_c"};
+    Names made = {block_ref.name() + "_a", block_ref.name() + "_b", block_ref.name() + "_c"};
     for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
     for (const std::string& name : made) {
       CheckNewBuffer(name);
@@ -268,7 +268,7 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
     Stmt fill_left = fill(left, first.Kept(), left_batch, rows, steps),
          fill_right = fill(right, second.Kept(), right_batch, steps, columns);
 
-    NewBlock multiply(block_name, block.get());
+    NewBlock multiply(block_ref.name(), block.get());
     add(&multiply, batch);
     Expr i = multiply.Add("i", rows, IterKind::kSpatial),
          j = multiply.Add("j", columns, IterKind::kSpatial),
@@ -302,9 +302,9 @@ Schedule::Names Schedule::Im2col(const std::string& block_name, const Names& wan
         ReplaceByRow(tree(), nest.top().get(),
                      {fill_left, fill_right, multiply.Finish(init, step), out.Finish({}, store)},
                      {left, right, sums}));
-    for (const std::string& name : made) facts_[name] = {true, true, true};
-    facts_[block_name] = {true, true, true};
-    return made;
+    for (const std::string& name : made) SetFacts(name, {true, true, true});
+    SetFacts(block_ref.name(), {true, true, true});
+    return MadeAs(made);
   });
 }
 

@@ -133,24 +133,24 @@ Stmt AddOp(const Stmt& root, const Buffer& buffer, const std::string& op) {
 
 }  // namespace
 
-void Schedule::ComputeInline(const std::string& block_name) {
-  Do("compute_inline", {block_name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+void Schedule::ComputeInline(const BlockRef& block_ref) {
+  Do("compute_inline", {TextOf(block_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
     const BufferStoreNode* store = ElementStore(block);
     Nest nest = NestOf(tree(), block);
     Buffer buffer = SoleResult(block);
     if (!AllocationOf(tree(), buffer))
       Refuse(buffer->name + " is a parameter, which has to be computed");
     if (!FactsOf(block).bounded)
-      Refuse("block " + block_name + " does not run over all of its axes");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
     if (AccessesOf(nest.top(), buffer).size() > 1)
-      Refuse("block " + block_name + " reads what it computes");
+      Refuse("block " + block_ref.name() + " reads what it computes");
     for (const StmtNode* reader : ReadersOf(function_->body, buffer)) {
-      Between between = FindBetween(tree(), nest.top().get(), "block " + block_name, reader,
+      Between between = FindBetween(tree(), nest.top().get(), "block " + block_ref.name(), reader,
                                     "what reads " + buffer->name);
       CheckMayMove(function_, between, nest.top(), {buffer});
       CheckNothingCarried(function_, tree(), between, buffer);
-      CheckVisible(between.to_a, AsStmt(store), "block " + block_name);
+      CheckVisible(between.to_a, AsStmt(store), "block " + block_ref.name());
     }
     AxesAt(block, store->indices, store->indices);
     AccessRewrite rewrite;
@@ -163,31 +163,30 @@ void Schedule::ComputeInline(const std::string& block_name) {
     RemoveStmt(nest.top().get());
     if (const AllocateNode* left = AllocationOf(tree(), buffer)) ReplaceStmt(left, left->body);
     SetBody(RewriteAccesses(AddOp(function_->body, buffer, OpOf(block)), rewrite));
-    facts_.erase(block_name);
-    return {};
   });
 }
 
-void Schedule::ReverseComputeInline(const std::string& block_name) {
-  Do("reverse_compute_inline", {block_name}, [&]() -> Names {
-    const BlockNode* consumer = FindBlock(block_name);
+void Schedule::ReverseComputeInline(const BlockRef& block_ref) {
+  Do("reverse_compute_inline", {TextOf(block_ref)}, [&] {
+    const BlockNode* consumer = At(block_ref);
     ElementStore(consumer, AfterLets(consumer));
     Nest nest = NestOf(tree(), consumer);
     if (!FactsOf(consumer).complete)
-      Refuse("block " + block_name + " does not run over all of its axes");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
     for (const Expr& part : Conjuncts(consumer->predicate))
-      if (!UsesAnyOf(part, nest.loops)) Refuse("block " + block_name + " runs under a condition");
+      if (!UsesAnyOf(part, nest.loops))
+        Refuse("block " + block_ref.name() + " runs under a condition");
     // The one buffer of the function that it reads and a block of one store writes.
     const BlockNode* producer = nullptr;
     Buffer buffer;
     for (const BlockNode* block : BlocksIn(function_->body)) {
       const auto* store = block->body.As<BufferStoreNode>();
       if (block == consumer || !store || !Reads(consumer, store->buffer)) continue;
-      if (producer) Refuse("block " + block_name + " reads the results of several blocks");
+      if (producer) Refuse("block " + block_ref.name() + " reads the results of several blocks");
       producer = block;
       buffer = store->buffer;
     }
-    if (!producer) Refuse("block " + block_name + " reads the result of no block");
+    if (!producer) Refuse("block " + block_ref.name() + " reads the result of no block");
     const BufferStoreNode* before = ElementStore(producer);
     std::string from = "block " + producer->name;
     if (!FactsOf(producer).complete) Refuse(from + " does not run over all of its axes");
@@ -199,10 +198,10 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
       Refuse(buffer->name + " is read elsewhere, too");
     Stmt top = nest.top();
     Between between = FindBetween(tree(), NestOf(tree(), producer).top().get(), from, top.get(),
-                                  "block " + block_name);
+                                  "block " + block_ref.name());
     CheckMayMove(function_, between, top, {buffer});
     CheckNothingCarried(function_, tree(), between, buffer);
-    CheckVisible(between.to_b, consumer->body, "block " + block_name);
+    CheckVisible(between.to_b, consumer->body, "block " + block_ref.name());
     CheckSameElements(producer, before, consumer, reads);
 
     ir::VarMap axes = AxesAt(consumer, reads[0].indices, before->indices);
@@ -218,8 +217,6 @@ void Schedule::ReverseComputeInline(const std::string& block_name) {
     ReplaceStmt(producer, Stmt(copy));
     const AllocateNode* allocation = AllocationOf(tree(), buffer);
     ReplaceStmt(allocation, allocation->body);
-    facts_.erase(block_name);
-    return {};
   });
 }
 

@@ -50,14 +50,14 @@ class LayoutChanger : public AnalyzedMutator {
 
 }  // namespace
 
-void Schedule::TransformLayout(const std::string& name, const IndexMap& map) {
-  Do("transform_layout", {name, map.str()}, [&]() -> Names {
-    const AllocateNode* allocation = FindTemporary(name);
+void Schedule::TransformLayout(const BufferRef& of, const IndexMap& map) {
+  Do("transform_layout", {of.name(), map.str()}, [&] {
+    const AllocateNode* allocation = Temporary(of);
     const Buffer& old = allocation->buffer;
-    if (!old->strides.empty()) Refuse(name + " has strides; change its layout before");
-    Buffer buffer = BufferNode::Make(name, old->dtype, map.ShapeOf(old->shape), {}, old->scope);
+    if (!old->strides.empty()) Refuse(of.name() + " has strides; change its layout before");
+    Buffer buffer =
+        BufferNode::Make(old->name, old->dtype, map.ShapeOf(old->shape), {}, old->scope, old->data);
     SetBody(LayoutChanger(old, buffer, map).Mutate(function_->body));
-    return {};
   });
 }
 

@@ -184,10 +184,10 @@ Schedule::Names SplitArgs(const std::string& loop, const SplitFactors& factors, 
 
 }  // namespace
 
-Schedule::Names Schedule::Split(const std::string& name, const SplitFactors& wanted, Names names,
-                                TailStrategy tail) {
-  return Do("split", SplitArgs(name, wanted, tail), [&] {
-    const ForNode* loop = FindLoop(name);
+LoopRefs Schedule::Split(const LoopRef& loop_ref, const SplitFactors& wanted, Names names,
+                         TailStrategy tail) {
+  return Do("split", SplitArgs(TextOf(loop_ref), wanted, tail), [&] {
+    const ForNode* loop = At(loop_ref);
     std::vector<Expr> factors = FactorChecker(function_, loop).Check(wanted);
     names = NamesOr(names, loop->var.name(), factors.size() + 1);
     CheckSerial(loop, "; split it before");
@@ -223,17 +223,19 @@ Schedule::Names Schedule::Split(const std::string& name, const SplitFactors& wan
     body = ForNode::Make(vars[0], Constant(loop, 0), outer, ForKind::kSerial, body, "", loop->span,
                          annotations);
     ReplaceStmt(loop, body);
-    return names;
+    LoopRefs made;
+    for (const Var& var : vars) made.emplace_back(var);
+    return made;
   });
 }
 
-std::string Schedule::Fuse(const Names& loops, std::string name) {
-  return Do("fuse", loops, [&]() -> Names {
+LoopRef Schedule::Fuse(const LoopRefs& loops, std::string name) {
+  return Do("fuse", TextsOf(loops), [&] {
     if (loops.size() < 2) Refuse("there are no two loops");
     std::vector<const ForNode*> nest;
     std::string joined;
-    for (const std::string& loop : loops) {
-      nest.push_back(FindLoop(loop));
+    for (const LoopRef& loop : loops) {
+      nest.push_back(At(loop));
       joined += nest.back()->var.name() + "_";
     }
     name = Or(name, joined + "fused");
@@ -270,8 +272,8 @@ std::string Schedule::Fuse(const Names& loops, std::string name) {
         ForNode::Make(fused, Constant(nest[0], 0), arith::Analyzer().Simplify(extent),
                       ForKind::kSerial, Substitute(nest.back()->body, values), "", nest[0]->span);
     ReplaceStmt(nest[0], body);
-    return {name};
-  })[0];
+    return LoopRef(fused);
+  });
 }
 
 namespace {
@@ -310,13 +312,13 @@ void Schedule::CheckMayReorder(const std::vector<const ForNode*>& nest,
     }
 }
 
-void Schedule::Reorder(const Names& loops) {
-  Do("reorder", loops, [&]() -> Names {
+void Schedule::Reorder(const LoopRefs& loops) {
+  Do("reorder", TextsOf(loops), [&] {
     std::vector<const ForNode*> wanted;
-    for (const std::string& loop : loops) {
-      wanted.push_back(FindLoop(loop));
+    for (const LoopRef& loop : loops) {
+      wanted.push_back(At(loop));
       if (std::count(wanted.begin(), wanted.end(), wanted.back()) > 1)
-        Refuse("loop " + loop + " is named twice");
+        Refuse("loop " + loop.str() + " is named twice");
     }
     if (wanted.empty()) Refuse("there is no loop");
     std::vector<const ForNode*> nest = FindNest(tree(), wanted), order;
@@ -326,7 +328,6 @@ void Schedule::Reorder(const Names& loops) {
     }
     CheckMayReorder(nest, order);
     ReplaceStmt(nest[0], WrapLoops(order, nest.back()->body));
-    return {};
   });
 }
 
@@ -414,16 +415,22 @@ bool Schedule::PartitionSteps(const ForNode* loop, size_t axis, const Expr& head
     Stmt steps = ForNode::Make(var, loop->min, count, ForKind::kSerial,
                                Substitute(body, {{loop->var.node(), var}}), "", loop->span,
                                loop->annotations);
-    return CopyWithFreshDefs(ReplaceAt(PathTo(top, loop), steps));
+    Stmt whole = ReplaceAt(PathTo(top, loop), steps);
+    return i == 0 ? whole : CopyWithFreshDefs(whole);
   };
-  facts_[second] = facts;
+  SetFacts(second, facts);
   ReplaceStmt(top.get(), SeqNode::Make({part(0, {}, head), part(1, head, tail)}));
   return true;
 }
 
-Schedule::Names Schedule::LoopPartition(const std::string& name, const Expr& at, Names names) {
-  return Do("loop_partition", {name, Print(at)}, [&] {
-    const ForNode* loop = FindLoop(name);
+LoopsMade<2> Schedule::LoopPartition(const LoopRef& loop_ref, const Expr& at, Names names) {
+  auto made = [&] {
+    LoopRefs loops;
+    for (const std::string& name : names) loops.emplace_back(tree().LoopsNamed(name)[0]);
+    return LoopsMade<2>(loops);
+  };
+  return Do("loop_partition", {TextOf(loop_ref), Print(at)}, [&] {
+    const ForNode* loop = At(loop_ref);
     CheckSerial(loop);
     names = NamesOr(names, loop->var.name(), 2);
     for (const std::string& fresh : names) CheckNewLoop(fresh);
@@ -445,10 +452,10 @@ Schedule::Names Schedule::LoopPartition(const std::string& name, const Expr& at,
         below.size() == 1 && FactsOf(below[0]).complete)
       if (auto joined = JoinFusedAxes(NestOf(tree(), below[0]), loop)) {
         ReplaceStmt(below[0], Stmt(joined));
-        loop = FindLoop(name);
+        loop = At(LoopRef(loop->var));
       }
     std::optional<size_t> axis = ReducedAxis(loop);
-    if (axis && PartitionSteps(loop, *axis, head, tail, names)) return names;
+    if (axis && PartitionSteps(loop, *axis, head, tail, names)) return made();
     Var first(names[0], loop->var.dtype(), loop->span),
         second(names[1], loop->var.dtype(), loop->span);
     auto part = [&](const Var& var, const Expr& min, const Expr& count, Stmt body) {
@@ -470,15 +477,15 @@ Schedule::Names Schedule::LoopPartition(const std::string& name, const Expr& at,
       other = NextName(block->name, taken);
       taken.insert(other);
       // Neither of them is the whole; what they are on their own is not followed.
-      facts_[block->name] = {FactsOf(block).affine, false, false};
-      facts_[other] = facts_[block->name];
+      for (const std::string& name : {block->name, other})
+        SetFacts(name, {FactsOf(block).affine, false, false});
     }
     Stmt rest = renamer.Mutate(CopyWithFreshDefs(loop->body, {{loop->var.node(), second}}));
     Stmt both = SeqNode::Make(
         {part(first, loop->min, head, Substitute(loop->body, {{loop->var.node(), first}})),
          part(second, arith::Analyzer().Simplify(loop->min + head), tail, rest)});
     ReplaceStmt(loop, both);
-    return names;
+    return made();
   });
 }
 
@@ -510,23 +517,17 @@ void Schedule::SetKind(const ForNode* loop, ForKind kind, const std::string& axi
   ReplaceStmt(loop, Stmt(copy));
 }
 
-void Schedule::Parallel(const std::string& loop) {
-  Do("parallel", {loop}, [&]() -> Names {
-    SetKind(FindLoop(loop), ForKind::kParallel);
-    return {};
-  });
+void Schedule::Parallel(const LoopRef& loop) {
+  Do("parallel", {TextOf(loop)}, [&] { SetKind(At(loop), ForKind::kParallel); });
 }
 
-void Schedule::Unroll(const std::string& loop) {
-  Do("unroll", {loop}, [&]() -> Names {
-    SetKind(FindLoop(loop), ForKind::kUnrolled);
-    return {};
-  });
+void Schedule::Unroll(const LoopRef& loop) {
+  Do("unroll", {TextOf(loop)}, [&] { SetKind(At(loop), ForKind::kUnrolled); });
 }
 
-void Schedule::Vectorize(const std::string& loop) {
-  Do("vectorize", {loop}, [&]() -> Names {
-    const ForNode* node = FindLoop(loop);
+void Schedule::Vectorize(const LoopRef& loop) {
+  Do("vectorize", {TextOf(loop)}, [&] {
+    const ForNode* node = At(loop);
     std::optional<int64_t> lanes = ir::AsConstInt(node->extent);
     if (!lanes)
       Refuse("the extent of " + Called(node) + " is not constant; split it by the number of lanes");
@@ -535,7 +536,6 @@ void Schedule::Vectorize(const std::string& loop) {
              std::to_string(kMinLanes) + " to " + std::to_string(kMaxLanes) + " lanes");
     if (!LoopsIn(node->body).empty()) Refuse(Called(node) + " is not the innermost one");
     SetKind(node, ForKind::kVectorized);
-    return {};
   });
 }
 
@@ -569,9 +569,9 @@ void CheckAtomics(const Stmt& launch, const ForNode* loop, const std::string& ax
 
 }  // namespace
 
-void Schedule::Bind(const std::string& loop, const std::string& axis) {
-  Do("bind", {loop, axis}, [&]() -> Names {
-    const ForNode* node = FindLoop(loop);
+void Schedule::Bind(const LoopRef& loop, const std::string& axis) {
+  Do("bind", {TextOf(loop), axis}, [&] {
+    const ForNode* node = At(loop);
     std::vector<std::string> axes;
     for (int i = 0; i < kNumThreadAxes; ++i) axes.push_back(ThreadAxisName(i));
     axes.insert(axes.end(), kVirtualThreadAxes.begin(), kVirtualThreadAxes.end());
@@ -588,19 +588,18 @@ void Schedule::Bind(const std::string& loop, const std::string& axis) {
         break;
       }
     SetKind(node, ForKind::kThread, axis);
-    return {};
   });
 }
 
-void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& stages,
+void Schedule::Pipeline(const LoopRef& loop_ref, const std::vector<int64_t>& stages,
                         const std::vector<int64_t>& async, std::optional<PipelineRoles> roles) {
-  Names args = Texts(name, stages);
+  Names args = Texts(TextOf(loop_ref), stages);
   for (int64_t stage : async) args.push_back("async " + std::to_string(stage));
   if (roles) args.push_back("roles " + std::to_string(roles->tiles));
   if (roles && roles->blocks) args.push_back("blocks " + std::to_string(roles->blocks));
   if (roles && roles->turns > 1) args.push_back("turns " + std::to_string(roles->turns));
-  Do("pipeline", args, [&]() -> Names {
-    const ForNode* loop = FindLoop(name);
+  Do("pipeline", args, [&] {
+    const ForNode* loop = At(loop_ref);
     CheckSerial(loop);
     Stmt body = loop->body;
     while (const auto* allocation = body.As<AllocateNode>()) body = allocation->body;
@@ -632,7 +631,6 @@ void Schedule::Pipeline(const std::string& name, const std::vector<int64_t>& sta
     if (roles)
       copy->annotations[pipeline::kRoles] = numbers({roles->tiles, roles->blocks, roles->turns});
     ReplaceStmt(loop, Stmt(copy));
-    return {};
   });
 }
 

@@ -197,12 +197,12 @@ const BufferStoreNode* PlainStore(Stmt* body) {
 
 }  // namespace
 
-void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t>& factors) {
-  Names args = {block_name};
+void Schedule::PadBlock(const BlockRef& block_ref, const std::vector<int64_t>& factors) {
+  Names args = {TextOf(block_ref)};
   for (int64_t factor : factors) args.push_back(std::to_string(factor));
-  Do("pad_block", args, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
-    std::string named = "block " + block_name;
+  Do("pad_block", args, [&] {
+    const BlockNode* block = At(block_ref);
+    std::string named = "block " + block_ref.name();
     Nest nest = NestOf(tree(), block);
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
       Refuse(named + " does not run over all of its axes; pad it first");
@@ -213,7 +213,7 @@ void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t
         (!update && Touches(EvaluateNode::Make(store->value), store->buffer)))
       Refuse(named + " is neither one store nor a reduction with an init, by one operator");
     const Buffer old = SoleResult(block);
-    FindTemporary(old->name);
+    Temporary(old);
     if (!old->strides.empty()) Refuse(old->name + " has strides; pad it before");
     auto copy = CopyBlock(block);
     Extents extents = PadAxes(copy.get(), factors);
@@ -239,7 +239,7 @@ void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t
       if (!ReadsBeyond(block, old, iter, padded) || IsReducedAlong(function_->body, old, d))
         inside = And(inside, iter.var < extent);
     }
-    if (!inside && !pads) return {};
+    if (!inside && !pads) return;
     Expr value = update ? update->value : store->value,
          none = update ? IdentityOf(update->op, value.dtype()) : ir::MakeConst(value.dtype(), 0);
     if (inside) value = ir::SelectNode::Make(inside, value, none);
@@ -247,28 +247,28 @@ void Schedule::PadBlock(const std::string& block_name, const std::vector<int64_t
       value = CombineValues(update->op, ir::BufferLoadNode::Make(old, store->indices), value);
     copy->body = BufferStoreNode::Make(old, store->indices, value);
     ReplaceStmt(nest.top().get(), InLoops(nest, copy));
-    SetBody(ReplaceBuffer(function_->body, old,
-                          BufferNode::Make(old->name, old->dtype, shape, {}, old->scope)));
-    return {};
+    SetBody(
+        ReplaceBuffer(function_->body, old,
+                      BufferNode::Make(old->name, old->dtype, shape, {}, old->scope, old->data)));
   });
 }
 
-void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_t>& factors) {
-  Names args = {block_name};
+void Schedule::PadEinsum(const BlockRef& block_ref, const std::vector<int64_t>& factors) {
+  Names args = {TextOf(block_ref)};
   for (int64_t factor : factors) args.push_back(std::to_string(factor));
-  Do("pad_einsum", args, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+  Do("pad_einsum", args, [&] {
+    const BlockNode* block = At(block_ref);
     if (Stmt body = block->body; body.As<LetStmtNode>() && PlainStore(&body)) {
       ReplaceStmt(block, block->With(block->init, body));
-      block = FindBlock(block_name);
+      block = At(block_ref);
     }
     Nest nest = NestOf(tree(), block);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     bool plain = update && update->lets.empty() && block->init.get();
     if (!plain || update->op != ExprKind::kAdd)
-      Refuse("block " + block_name + " is not a sum of products with an init");
+      Refuse("block " + block_ref.name() + " is not a sum of products with an init");
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
-      Refuse("block " + block_name + " does not run over all of its axes; pad it first");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes; pad it first");
     SoleResult(block);
     std::vector<const ir::BufferLoadNode*> loads;
     CollectFactors(update->value, &loads);
@@ -311,7 +311,7 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
       main = ReplaceBuffer(main, pad.whole, pad.padded);
       bool result = pad.whole.same(update->store->buffer);
       (result ? after : row).push_back(CopyPadded(pad, extents, !result, OpOf(block)));
-      facts_[pad.padded->name] = {true, true, true};
+      SetFacts(pad.padded->name, {true, true, true});
     }
     row.push_back(main);
     row.insert(row.end(), after.begin(), after.end());
@@ -327,7 +327,6 @@ void Schedule::PadEinsum(const std::string& block_name, const std::vector<int64_
       const AllocateNode* whole = AllocationOf(function_->body, result);
       ReplaceStmt(whole, AllocateNode::Make(result, AllocateNode::Make(padded, whole->body)));
     }
-    return {};
   });
 }
 

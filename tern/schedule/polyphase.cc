@@ -310,30 +310,30 @@ class PhaseSplitter {
 
 }  // namespace
 
-Schedule::Names Schedule::Polyphase(const std::string& block_name, Names names) {
-  return Do("polyphase", {block_name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+CopyRefs Schedule::Polyphase(const BlockRef& block_ref, Names names) {
+  return Do("polyphase", {TextOf(block_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
     Nest nest = NestOf(tree(), block);
     std::optional<ReductionUpdate> update = PlainUpdate(block);
     Expr summand = update ? Bare(update->value) : Expr();
     const auto* product = summand.As<ir::MulNode>();
     if (!product || update->op != ExprKind::kAdd || !block->init)
-      Refuse("block " + block_name + " is not a sum of products with an init");
+      Refuse("block " + block_ref.name() + " is not a sum of products with an init");
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
-      Refuse("block " + block_name + " does not run over all of its axes");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
     SoleResult(block);
     Phases phases = ReadPhases(block, Bare(product->a), Bare(product->b));
     CheckMayReassociate(block, "the taps of a phase are added in another order");
-    Names made = {block_name + "_weights", block_name + "_phases"};
+    Names made = {block_ref.name() + "_weights", block_ref.name() + "_phases"};
     std::copy(names.begin(), names.end(), made.begin());
     for (const std::string& name : made) {
       CheckNewBuffer(name);
       CheckNewBlock(name);
     }
     SetBody(PhaseSplitter(block, *update, phases, made).Replace(tree(), nest.top()));
-    for (const std::string& name : made) facts_[name] = {true, true, true};
-    facts_[block_name] = {true, true, true};
-    return made;
+    for (const std::string& name : made) SetFacts(name, {true, true, true});
+    SetFacts(block_ref.name(), {true, true, true});
+    return MadeAs(made);
   });
 }
 

@@ -27,18 +27,18 @@ void CheckFactsOfReduction(const BlockNode* block) {
 
 }  // namespace
 
-std::string Schedule::DecomposeReduction(const std::string& block_name,
-                                         const std::string& loop_name, std::string name) {
-  return Do("decompose_reduction", {block_name, loop_name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
-    const ForNode* loop = FindLoop(loop_name);
+BlockRef Schedule::DecomposeReduction(const BlockRef& block_ref, const LoopRef& loop_ref,
+                                      std::string name) {
+  return Do("decompose_reduction", {TextOf(block_ref), TextOf(loop_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const ForNode* loop = At(loop_ref);
     CheckFactsOfReduction(block);
     Nest nest = NestOf(tree(), block);
     if (!nest.Has(loop))
-      Refuse("loop " + loop_name + " is not one of block " + block_name + " alone");
+      Refuse("loop " + loop_ref.str() + " is not one of block " + block_ref.name() + " alone");
     BlockFacts facts = FactsOf(block);
-    if (!facts.bounded) Refuse("block " + block_name + " does not run over all of its axes");
-    name = Or(name, block_name + "_init");
+    if (!facts.bounded) Refuse("block " + block_ref.name() + " does not run over all of its axes");
+    name = Or(name, block_ref.name() + "_init");
     CheckNewBlock(name);
     std::vector<const ForNode*> reduction = ReductionLoops(nest), inside, others;
     for (size_t i = 0, in = 0; i < nest.loops.size(); ++i) {
@@ -47,7 +47,7 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
       if (in && !IsIn(reduction, nest.loops[i])) others.push_back(nest.loops[i]);
       if (!in && IsIn(reduction, nest.loops[i]))
         Refuse("loop " + nest.loops[i]->var.name() + " of the reduction is around loop " +
-               loop_name);
+               loop_ref.str());
     }
     for (const BlockIter& iter : block->iters)
       if (iter.kind == IterKind::kReduce && UsesAnyOf(iter.binding, nest.around))
@@ -56,9 +56,9 @@ std::string Schedule::DecomposeReduction(const std::string& block_name,
     Stmt before = CopyWithFreshDefs(WrapLoops(others, Stmt(init)));
     Stmt after = WrapLoops(inside, block->With({}, block->body));
     ReplaceStmt(loop, SeqNode::Make({before, after}, loop->span));
-    facts_[name] = facts;
-    return {name};
-  })[0];
+    SetFacts(name, facts);
+    return RefTo(name);
+  });
 }
 
 namespace {
@@ -266,11 +266,11 @@ class Factored {
 
 }  // namespace
 
-std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
-  return Do("rfactor", {loop_name}, [&]() -> Names {
-    const ForNode* loop = FindLoop(loop_name);
+CopyRef Schedule::Rfactor(const LoopRef& loop_ref, std::string name) {
+  return Do("rfactor", {TextOf(loop_ref)}, [&] {
+    const ForNode* loop = At(loop_ref);
     std::vector<const BlockNode*> below = BlocksIn(loop->body);
-    if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_name);
+    if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_ref.str());
     const BlockNode* block = below[0];
     Nest nest = NestOf(tree(), block);
     name = Or(name, block->name + "_rf");
@@ -279,13 +279,13 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     bool adds = Reduces(block) && !block->init && PlainUpdate(block) && !block->predicate;
     if (!adds) CheckFactsOfReduction(block);
     if (!nest.Has(loop))
-      Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
+      Refuse("loop " + loop_ref.str() + " is not one of block " + block->name + " alone");
     if (!FactsOf(block).complete)
       Refuse("block " + block->name + " does not run over all of its axes");
     std::vector<const ForNode*> reduction = ReductionLoops(nest);
-    if (!IsIn(reduction, loop)) Refuse("loop " + loop_name + " runs along no reduction");
+    if (!IsIn(reduction, loop)) Refuse("loop " + loop_ref.str() + " runs along no reduction");
     if (reduction.size() < 2)
-      Refuse("loop " + loop_name + " is all of the reduction; split it, and take a part");
+      Refuse("loop " + loop_ref.str() + " is all of the reduction; split it, and take a part");
     ReductionStep step = StepOf(block);
     for (const std::string& buffer : Factored::NamesOfParts(step, name)) CheckNewBuffer(buffer);
     CheckMayReassociate(block, "partial results are combined");
@@ -298,10 +298,10 @@ std::string Schedule::Rfactor(const std::string& loop_name, std::string name) {
     std::vector<Stmt> row = {factored.Parts(!apart), factored.Whole()};
     if (apart) row.insert(row.begin(), factored.Begin());
     SetBody(ReplaceByRow(tree(), nest.top().get(), std::move(row), factored.results()));
-    facts_[name] = {true, !apart, !apart};
-    if (apart) facts_[name + "_init"] = {true, false, false};
-    return {name};
-  })[0];
+    SetFacts(name, {true, !apart, !apart});
+    if (apart) SetFacts(name + "_init", {true, false, false});
+    return MadeAs(name);
+  });
 }
 
 }  // namespace tern::schedule

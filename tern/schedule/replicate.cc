@@ -131,24 +131,24 @@ class Replicator : public AnalyzedMutator {
 
 }  // namespace
 
-void Schedule::Replicate(const Names& names, int64_t copies, const IndexMap& reader) {
-  Names args = names;
+void Schedule::Replicate(const BufferRefs& of, int64_t copies, const IndexMap& reader) {
+  Names args;
+  for (const BufferRef& buffer : of) args.push_back(buffer.name());
   args.push_back(std::to_string(copies));
   args.push_back(reader.str());
-  Do("replicate", args, [&]() -> Names {
+  Do("replicate", args, [&] {
     CheckFactor("the number of copies", copies);
     if (reader.vars.size() != 1 || reader.indices.size() != 1)
       Refuse("which copy is read is said as (j) -> (j % 4)");
     std::vector<Buffer> buffers;
-    for (const std::string& name : names) {
-      buffers.push_back(FindTemporary(name)->buffer);
+    for (const BufferRef& buffer : of) {
+      buffers.push_back(Temporary(buffer)->buffer);
       CheckPlainMemory(function_, buffers.back());
     }
     Replicator replicator(buffers, copies, reader);
     Stmt body = replicator.Mutate(function_->body);
     for (const std::string& loop : replicator.loops) CheckNewLoop(loop);
     SetBody(body);
-    return {};
   });
 }
 

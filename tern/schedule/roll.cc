@@ -536,10 +536,11 @@ void Schedule::ShrinkToStep(const Buffer& buffer, const ForNode* loop) {
   if (!joined.empty()) ReplaceStmt(allocation, ShrinkShared(allocation, joined[0].ranges));
 }
 
-void Schedule::Roll(const std::string& first_name, const std::string& last_name) {
-  Do("roll", {first_name, last_name}, [&]() -> Names {
-    const ForNode *first = FindLoop(first_name), *last = FindLoop(last_name);
-    Between between = FindBetween(tree(), first, "loop " + first_name, last, "loop " + last_name);
+void Schedule::Roll(const LoopRef& first_ref, const LoopRef& last_ref) {
+  Do("roll", {TextOf(first_ref), TextOf(last_ref)}, [&] {
+    const ForNode *first = At(first_ref), *last = At(last_ref);
+    Between between =
+        FindBetween(tree(), first, "loop " + first_ref.str(), last, "loop " + last_ref.str());
     arith::Analyzer analyzer = AnalyzerAt(function_, between.outside);
     Row row;
     Flatten(AsStmt(between.row), &row);
@@ -599,14 +600,13 @@ void Schedule::Roll(const std::string& first_name, const std::string& last_name)
       whole = AllocateNode::Make(allocation->buffer, whole, allocation->span);
     }
     ReplaceStmt(between.row, whole);
-    facts_.insert(facts.begin(), facts.end());
+    for (const auto& [block, of] : facts) SetFacts(block, of);
     // Elements are needed in a step alone.
-    const ForNode* rolled = FindLoop(last_name);
+    LoopRef rolled(last->var);
     std::vector<Buffer> elements;
     for (const auto& [buffer, of_results] : roller.AllElements()) elements.push_back(buffer);
-    FillLoop(rolled, rolled->body, elements);
-    for (const Buffer& buffer : elements) ShrinkToStep(buffer, FindLoop(last_name));
-    return {};
+    FillLoop(At(rolled), At(rolled)->body, elements);
+    for (const Buffer& buffer : elements) ShrinkToStep(buffer, At(rolled));
   });
 }
 

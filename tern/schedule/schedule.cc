@@ -6,6 +6,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/schedule/block_facts.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
 #include "tern/schedule/rules/canonical_axes.h"
@@ -70,51 +71,58 @@ void CheckThreadAxes(const PrimFunc& function) {
 
 Schedule::Schedule(PrimFunc function)
     : function_(std::move(function)), tree_(std::make_shared<StmtTree>(function_->body)) {
-  for (const BlockNode* block : BlocksIn(function_->body)) {
-    bool is_sole = tree().BlocksNamed(block->name).size() == 1;
-    facts_[block->name] = is_sole ? DeriveFacts(function_, PathTo(tree(), block)) : BlockFacts{};
-  }
+  for (const BlockNode* block : BlocksIn(function_->body))
+    if (tree().BlocksNamed(block->name).size() == 1)
+      tree_->SetFacts(block->name, DeriveFacts(function_, PathTo(tree(), block)));
 }
 
-Schedule::Names Schedule::Do(const char* name, const Names& args, const std::function<Names()>& f) {
+void Schedule::DoStep(const char* name, const Names& args, const std::function<Names()>& f) {
   PrimFunc function = function_;
-  std::map<std::string, BlockFacts> facts = facts_;
   try {
+    if (std::find(args.begin(), args.end(), "") != args.end())
+      Refuse("several loops have the same name, and there is no block in one of them alone");
     Names results = f();
     if (tree().HasThreads()) CheckThreadAxes(function_);
     if (tree().HasPipelines()) CheckPipelines(function_);
+    old_facts_.clear();
+    if (tree().HasGone()) OwnTree()->EndStep();
 #ifndef NDEBUG
     CheckState();
 #endif
-    trace_.steps.push_back({results, name, args});
-    return results;
+    trace_.steps.push_back({std::move(results), name, args});
   } catch (const Error& error) {
     SetBody(function->body);
     function_ = std::move(function);
-    facts_ = std::move(facts);
+    for (; !old_facts_.empty(); old_facts_.pop_back())
+      OwnTree()->SetFacts(old_facts_.back().first, old_facts_.back().second);
+    if (tree().HasGone()) OwnTree()->EndStep();
     if (error.kind() != "ScheduleError") throw;
     TERN_THROW(ScheduleError) << Step{{}, name, args}.str() << ": " << error.message();
-    __builtin_unreachable();
   }
 }
 
 void Schedule::CheckState() const {
   TERN_ICHECK(tree().root().same(function_->body) && tree().IsUpToDate())
       << "the tree of a schedule is not that of its function";
-  for (const auto& [name, facts] : facts_) {
-    const std::vector<const BlockNode*>& blocks = tree().BlocksNamed(name);
-    TERN_ICHECK(!blocks.empty()) << "a schedule has facts of block " << name << ", which is gone";
-    for (const BlockNode* block : blocks) {
-      std::string stale = FindStaleFact(function_, PathTo(tree(), block), facts);
-      TERN_ICHECK(stale.empty()) << "a fact of block " << name << " is stale, " << stale;
-    }
+  for (const BlockNode* block : BlocksIn(function_->body)) {
+    std::string stale = FindStaleFact(function_, PathTo(tree(), block), FactsOf(block));
+    TERN_ICHECK(stale.empty()) << "a fact of block " << block->name << " is stale, " << stale;
   }
+}
+
+StmtTree* Schedule::OwnTree() {
+  if (tree_.use_count() > 1) tree_ = std::make_shared<StmtTree>(*tree_);
+  return tree_.get();
+}
+
+void Schedule::SetFacts(const std::string& block, const BlockFacts& facts) {
+  old_facts_.emplace_back(block, tree().FactsOf(block));
+  OwnTree()->SetFacts(block, facts);
 }
 
 void Schedule::SetBody(Stmt body) {
   if (body.same(function_->body)) return;
-  if (tree_.use_count() > 1) tree_ = std::make_shared<StmtTree>(*tree_);
-  tree_->Update(body);
+  OwnTree()->Update(body);
   preparation_.reset();
   function_ = function_.WithBody(std::move(body));
 }
@@ -146,17 +154,50 @@ void Schedule::FillLoop(const ForNode* loop, Stmt body, const std::vector<Buffer
   ReplaceStmt(loop, loop->With(loop->min, loop->extent, body));
 }
 
+const ForNode* Schedule::At(const LoopRef& loop) const {
+  return StmtTree::IsWritten(loop) ? FindLoop(loop.str()) : tree().At(loop);
+}
+
+const BlockNode* Schedule::At(const BlockRef& block) const {
+  if (StmtTree::IsWritten(block)) return FindBlock(block.name());
+  const std::vector<const BlockNode*>& found = tree().At(block);
+  if (found.size() > 1) Refuse("two blocks are called " + block.name());
+  return found[0];
+}
+
+std::string Schedule::TextOf(const LoopRef& loop) const {
+  return StmtTree::IsWritten(loop) ? loop.str() : tree().TextOf(loop);
+}
+
+std::string Schedule::TextOf(const BlockRef& block) const {
+  if (!StmtTree::IsWritten(block)) tree().At(block);
+  return block.name();
+}
+
+Schedule::Names Schedule::TextsOf(const LoopRefs& loops) const {
+  Names texts;
+  for (const LoopRef& loop : loops) texts.push_back(TextOf(loop));
+  return texts;
+}
+
+BlockRef Schedule::RefTo(const std::string& block) const { return tree().RefTo(FindBlock(block)); }
+
+CopyRef Schedule::MadeAs(const std::string& name) const {
+  const std::vector<const AllocateNode*>& buffers = tree().AllocationsNamed(name);
+  BufferRef buffer = buffers.empty() ? BufferRef(name) : BufferRef(buffers[0]->buffer);
+  // The block of some buffers has another name.
+  bool has_block = !tree().BlocksNamed(name).empty();
+  return {has_block ? RefTo(name) : BlockRef(name), buffer};
+}
+
+CopyRefs Schedule::MadeAs(const Names& names) const {
+  CopyRefs made;
+  for (const std::string& name : names) made.push_back(MadeAs(name));
+  return made;
+}
+
 const ForNode* Schedule::FindLoop(const std::string& name) const {
-  size_t dot = name.find('.');
-  std::string block = dot == std::string::npos ? "" : name.substr(0, dot);
-  std::string loop = dot == std::string::npos ? name : name.substr(dot + 1);
-  std::vector<const ForNode*> found = tree().LoopsNamed(loop);
-  if (!block.empty())
-    std::erase_if(found, [&](const ForNode* node) {
-      const std::vector<const BlockNode*>& blocks = tree().BlocksNamed(block);
-      return std::none_of(blocks.begin(), blocks.end(),
-                          [&](const BlockNode* b) { return tree().IsInside(b, node); });
-    });
+  std::vector<const ForNode*> found = tree().LoopsCalled(name);
   if (found.size() == 1) return found[0];
   if (found.empty()) {
     std::vector<std::string> names;
@@ -165,7 +206,7 @@ const ForNode* Schedule::FindLoop(const std::string& name) const {
            function_->name + " are " + ffi::Join(names));
   }
   Refuse(std::to_string(found.size()) + " loops are called " + name +
-         "; say which by a block below it, as in BLOCK." + loop);
+         "; say which by a block below it, as in BLOCK." + name.substr(name.find('.') + 1));
 }
 
 const BlockNode* Schedule::FindBlock(const std::string& name) const {
@@ -180,14 +221,23 @@ const BlockNode* Schedule::FindBlock(const std::string& name) const {
   return found[0];
 }
 
-const AllocateNode* Schedule::FindTemporary(const std::string& name) const {
-  if (const AllocateNode* allocation = FindAllocation(function_->body, name)) {
+const AllocateNode* Schedule::Temporary(const BufferRef& buffer) const {
+  const std::string& name = buffer.name();
+  bool is_written = StmtTree::IsWritten(buffer);
+  const AllocateNode* allocation =
+      is_written ? FindAllocation(function_->body, name) : tree().At(buffer);
+  if (allocation) {
+    // The trace means the first one of the name.
+    if (!is_written && tree().AllocationsNamed(name).size() > 1 &&
+        FindAllocation(function_->body, name) != allocation)
+      Refuse("several buffers are called " + name);
     CheckPlainMemory(function_, allocation->buffer);
     return allocation;
   }
   for (const Param& param : function_->params)
     if (param.name() == name)
       Refuse(name + " is a parameter, whose memory is the caller's; cache_read or cache_write it");
+  TERN_ICHECK(is_written) << "a reference to buffer " << name << " is used, which is gone";
   Refuse("the function allocates no buffer " + name);
 }
 
@@ -201,11 +251,6 @@ void Schedule::CheckNewBuffer(const std::string& name) const {
   for (const Param& param : function_->params)
     if (param.name() == name) Refuse("there is a parameter " + name + " already");
   if (!tree().AllocationsNamed(name).empty()) Refuse("there is a buffer " + name + " already");
-}
-
-BlockFacts Schedule::FactsOf(const BlockNode* block) const {
-  auto it = facts_.find(block->name);
-  return it == facts_.end() ? BlockFacts{} : it->second;
 }
 
 Schedule::Role Schedule::RoleOf(const ForNode* loop) const {

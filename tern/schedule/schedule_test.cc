@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tern/compile.h"
+#include "tern/schedule/block_facts.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/tensor_intrinsic.h"
 #include "tern/tir/text.h"
@@ -53,8 +54,9 @@ TEST(Schedule, PadsNoAxisThatTheResultDoesNotHave) {
 
 TEST(Schedule, NamesWhatItMakes) {
   Schedule schedule(Parse(kMatmul));
-  EXPECT_EQ(schedule.Split("i", {4}), (std::vector<std::string>{"i_0", "i_1"}));
-  EXPECT_EQ(schedule.Fuse({"j", "l"}), "j_l_fused");
+  LoopsMade<2> made = schedule.Split("i", {4});
+  EXPECT_EQ(Schedule::Names(made), (Schedule::Names{"i_0", "i_1"}));
+  EXPECT_EQ(schedule.Fuse({"j", "l"}).name(), "j_l_fused");
   EXPECT_EQ(schedule.trace().str(), "i_0, i_1 = split(i, 4)\nj_l_fused = fuse(j, l)\n");
 }
 

@@ -79,19 +79,18 @@ class Widener : public StmtMutator {
 
 }  // namespace
 
-void Schedule::SetDtype(const std::string& name, DataType dtype) {
-  Do("set_dtype", {name, dtype.str()}, [&]() -> Names {
-    const AllocateNode* allocation = FindTemporary(name);
+void Schedule::SetDtype(const BufferRef& of, DataType dtype) {
+  Do("set_dtype", {of.name(), dtype.str()}, [&] {
+    const AllocateNode* allocation = Temporary(of);
     const Buffer old = allocation->buffer;
     if (!dtype.is_scalar() || dtype == old->dtype || !Contains(dtype, old->dtype))
       Refuse(dtype.str() + " is no wider type that has all values of " + old->dtype.str() +
-             ", the type of " + name);
+             ", the type of " + of.name());
     auto copy = ffi::Make<ir::BufferNode>(*old);
     copy->dtype = dtype;
     copy->alignment = 0;
     Buffer buffer(copy.get());
     SetBody(Widener(old, buffer).Mutate(function_->body));
-    return {};
   });
 }
 

@@ -100,9 +100,10 @@ bool StoresOnly(const Stmt& body) { return body.As<BufferStoreNode>() != nullptr
 
 }  // namespace
 
-std::string Schedule::SplitCases(const std::string& name, std::string second) {
-  return Do("split_cases", {name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(name);
+BlockRef Schedule::SplitCases(const BlockRef& block_ref, std::string second) {
+  return Do("split_cases", {TextOf(block_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const std::string name = block->name;
     BlockFacts facts = FactsOf(block);
     Nest nest = NestOf(tree(), block);
     if (!facts.affine || !facts.bounded || !facts.complete || block->predicate.get() ||
@@ -157,13 +158,14 @@ std::string Schedule::SplitCases(const std::string& name, std::string second) {
       left.Visit(copy->body);
       if (left.found && StructuralEqual(left.found->at, at))
         Refuse("what holds behind the border " + Print(at) + " cannot be told");
-      return CopyWithFreshDefs(ReplaceAt(PathTo(top, loop), steps));
+      Stmt whole = ReplaceAt(PathTo(top, loop), steps);
+      return first ? CopyWithFreshDefs(whole) : whole;
     };
     Stmt both = SeqNode::Make({part(name, {}, head), part(second, head, tail)});
-    facts_[second] = facts;
+    SetFacts(second, facts);
     ReplaceStmt(top.get(), both);
-    return {second};
-  })[0];
+    return RefTo(second);
+  });
 }
 
 }  // namespace tern::schedule

@@ -249,41 +249,42 @@ class ScanSplitter {
 
 }  // namespace
 
-Schedule::Names Schedule::SplitScan(const std::string& block_name, const std::string& loop_name,
-                                    int64_t factor, Names names) {
-  return Do("split_scan", {block_name, loop_name, std::to_string(factor)},
-            [&]() -> Names { return DoSplitScan(block_name, loop_name, factor, {}, names); });
+CopyRefs Schedule::SplitScan(const BlockRef& block_ref, const LoopRef& loop_ref, int64_t factor,
+                             Names names) {
+  return Do("split_scan", {TextOf(block_ref), TextOf(loop_ref), std::to_string(factor)},
+            [&] { return DoSplitScan(block_ref, loop_ref, factor, {}, names); });
 }
 
-Schedule::Names Schedule::SplitScan(const std::string& block_name, const std::string& loop_name,
-                                    int64_t factor, StorageScope scope, Names names) {
-  return Do("split_scan", {block_name, loop_name, std::to_string(factor), StorageScopeName(scope)},
-            [&]() -> Names { return DoSplitScan(block_name, loop_name, factor, scope, names); });
+CopyRefs Schedule::SplitScan(const BlockRef& block_ref, const LoopRef& loop_ref, int64_t factor,
+                             StorageScope scope, Names names) {
+  return Do("split_scan",
+            {TextOf(block_ref), TextOf(loop_ref), std::to_string(factor), StorageScopeName(scope)},
+            [&] { return DoSplitScan(block_ref, loop_ref, factor, scope, names); });
 }
 
-Schedule::Names Schedule::DoSplitScan(const std::string& block_name, const std::string& loop_name,
-                                      int64_t factor, std::optional<StorageScope> scope,
-                                      Names names) {
-  const BlockNode* block = FindBlock(block_name);
-  const ForNode* loop = FindLoop(loop_name);
+CopyRefs Schedule::DoSplitScan(const BlockRef& block_ref, const LoopRef& loop_ref, int64_t factor,
+                               std::optional<StorageScope> scope, Names names) {
+  const BlockNode* block = At(block_ref);
+  const ForNode* loop = At(loop_ref);
   CheckFactor("the number of steps of a part", factor);
   std::optional<ScanUpdate> update = FindScanUpdate(block);
   if (!update)
-    Refuse("block " + block_name +
+    Refuse("block " + block_ref.name() +
            " is no scan: Y[v] = x op select(v > 0, Y[v - 1], start), with op one of +, *, min, "
            "max, && and ||");
   Nest nest = NestOf(tree(), block);
   if (!nest.Has(loop))
-    Refuse("loop " + loop_name + " is not one of block " + block_name + " alone");
+    Refuse("loop " + loop_ref.str() + " is not one of block " + block_ref.name() + " alone");
   if (!FactsOf(block).affine)
-    Refuse("it cannot be proven that each instance of block " + block_name + " runs once");
+    Refuse("it cannot be proven that each instance of block " + block_ref.name() + " runs once");
   CheckMayReassociate(block, "parts are combined");
   const std::vector<const char*> suffixes =
       scope ? std::vector{"_values", "_totals", "_carries", "_parts"}
             : std::vector{"_totals", "_carries"};
   if (names.size() > suffixes.size())
     Refuse("it gives names to " + std::to_string(suffixes.size()) + " blocks");
-  for (size_t i = names.size(); i < suffixes.size(); ++i) names.push_back(block_name + suffixes[i]);
+  for (size_t i = names.size(); i < suffixes.size(); ++i)
+    names.push_back(block_ref.name() + suffixes[i]);
   for (const std::string& name : names) CheckNewBlock(name);
   for (size_t i = 0; i < names.size() && i < 3; ++i) CheckNewBuffer(names[i]);
 
@@ -308,9 +309,9 @@ Schedule::Names Schedule::DoSplitScan(const std::string& block_name, const std::
   }
   SetBody(ReplaceByRow(tree(), loop, std::move(row), buffers));
   bool all = !split.conditional();
-  for (const std::string& name : names) facts_[name] = {true, all, all};
-  facts_[block_name] = {true, all && !split.has_tail(), all && !split.has_tail()};
-  return names;
+  for (const std::string& name : names) SetFacts(name, {true, all, all});
+  SetFacts(block_ref.name(), {true, all && !split.has_tail(), all && !split.has_tail()});
+  return MadeAs(names);
 }
 
 }  // namespace tern::schedule

@@ -27,9 +27,10 @@ const Buffer& StoredBy(const Stmt& store) { return store.As<BufferStoreNode>()->
 
 }  // namespace
 
-Schedule::Names Schedule::SplitUpdates(const std::string& name, Names names) {
-  return Do("split_updates", {name}, [&]() -> Names {
-    const BlockNode* block = FindBlock(name);
+BlockRefs Schedule::SplitUpdates(const BlockRef& block_ref, Names names) {
+  return Do("split_updates", {TextOf(block_ref)}, [&] {
+    const BlockNode* block = At(block_ref);
+    const std::string name = block->name;
     Nest nest = NestOf(tree(), block);
     std::vector<Stmt> updates = StoresOf(block->body), inits;
     if (block->init) inits = StoresOf(block->init);
@@ -55,11 +56,14 @@ Schedule::Names Schedule::SplitUpdates(const std::string& name, Names names) {
       for (size_t j = 0; j < updates.size(); ++j)
         if (j != i && Touches(updates[i], StoredBy(updates[j])))
           Refuse("block " + name + " has an update that reads the result of another");
-      parts.push_back(CopyWithFreshDefs(ReplaceAt(PathTo(top, block), Stmt(part))));
-      facts_[part->name] = FactsOf(block);
+      Stmt whole = ReplaceAt(PathTo(top, block), Stmt(part));
+      parts.push_back(i == 0 ? whole : CopyWithFreshDefs(whole));
+      SetFacts(part->name, FactsOf(block));
     }
     ReplaceStmt(top.get(), SeqNode::Make(parts));
-    return names;
+    BlockRefs made;
+    for (const std::string& fresh : names) made.push_back(RefTo(fresh));
+    return made;
   });
 }
 

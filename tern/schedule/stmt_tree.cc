@@ -2,6 +2,7 @@
 #include "tern/schedule/stmt_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tern/schedule/nest.h"
 #include "tern/tir/transform/threads/pipeline_loops.h"
@@ -121,18 +122,122 @@ void StmtTree::Enter(ByName<T>* map, const std::string& name, const T* node, boo
 
 void StmtTree::List(const StmtNode* stmt, bool enter) {
   int64_t change = enter ? 1 : -1;
+  // A statement comes before the one that it replaces goes.
   if (stmt->kind == StmtKind::kFor) {
     const auto* loop = static_cast<const ForNode*>(stmt);
-    Enter(&loops_, loop->var.name(), loop, enter);
+    auto it = by_var_.find(loop->var.node());
+    if (enter && it != by_var_.end()) {
+      std::vector<const ForNode*>& named = loops_.at(loop->var.name());
+      std::replace(named.begin(), named.end(), it->second, loop);
+      it->second = loop;
+    } else if (enter) {
+      by_var_[loop->var.node()] = loop;
+      Enter(&loops_, loop->var.name(), loop, true);
+    } else if (it != by_var_.end() && it->second == loop) {
+      by_var_.erase(it);
+      Enter(&loops_, loop->var.name(), loop, false);
+    }
     threads_ += loop->for_kind == ForKind::kThread ? change : 0;
     pipelines_ += IsPipelined(loop) ? change : 0;
   } else if (stmt->kind == StmtKind::kBlock) {
     const auto* block = static_cast<const BlockNode*>(stmt);
-    Enter(&blocks_, block->name, block, enter);
+    BlockEntry* entry = EnterBlock(block->name);
+    if (enter)
+      entry->nodes.push_back(block);
+    else
+      std::erase(entry->nodes, block);
+    if (entry->nodes.empty()) gone_.push_back(entry->name.get());
   } else if (stmt->kind == StmtKind::kAllocate) {
     const auto* allocation = static_cast<const AllocateNode*>(stmt);
     Enter(&allocations_, allocation->buffer->name, allocation, enter);
+    const VarNode* data = allocation->buffer->data.node();
+    if (enter)
+      by_data_[data] = allocation;
+    else if (auto it = by_data_.find(data); it != by_data_.end() && it->second == allocation)
+      by_data_.erase(it);
   }
+}
+
+const StmtTree::BlockEntry* StmtTree::EntryOf(std::string_view name) const {
+  auto it = block_names_.find(name);
+  return it == block_names_.end() ? nullptr : &blocks_.at(it->second);
+}
+
+StmtTree::BlockEntry* StmtTree::EnterBlock(const std::string& name) {
+  if (auto it = block_names_.find(name); it != block_names_.end()) return &blocks_.at(it->second);
+  auto shared = std::make_shared<const std::string>(name);
+  block_names_[*shared] = shared.get();
+  BlockEntry* entry = &blocks_[shared.get()];
+  entry->name = std::move(shared);
+  return entry;
+}
+
+void StmtTree::EndStep() {
+  for (const std::string* name : std::exchange(gone_, {}))
+    if (auto it = blocks_.find(name); it != blocks_.end() && it->second.nodes.empty()) {
+      block_names_.erase(*name);
+      blocks_.erase(it);
+    }
+}
+
+const ForNode* StmtTree::At(const LoopRef& loop) const {
+  TERN_ICHECK(loop) << "a reference to no loop is used";
+  auto it = by_var_.find(loop.var_.node());
+  TERN_ICHECK(it != by_var_.end())
+      << "a reference to loop " << loop.str() << " is used, which is gone";
+  return it->second;
+}
+
+const std::vector<const BlockNode*>& StmtTree::At(const BlockRef& block) const {
+  TERN_ICHECK(block) << "a reference to no block is used";
+  auto it = blocks_.find(block.name_.get());
+  TERN_ICHECK(it != blocks_.end() && !it->second.nodes.empty())
+      << "a reference to block " << block.name() << " is used, which is gone";
+  return it->second.nodes;
+}
+
+const AllocateNode* StmtTree::At(const BufferRef& buffer) const {
+  auto it = by_data_.find(buffer.data_.node());
+  return it == by_data_.end() ? nullptr : it->second;
+}
+
+std::vector<const ForNode*> StmtTree::LoopsCalled(const std::string& text) const {
+  size_t dot = text.find('.');
+  if (dot == std::string::npos) return LoopsNamed(text);
+  std::vector<const ForNode*> found = LoopsNamed(text.substr(dot + 1));
+  const std::vector<const BlockNode*>& blocks = BlocksNamed(text.substr(0, dot));
+  std::erase_if(found, [&](const ForNode* loop) {
+    return std::none_of(blocks.begin(), blocks.end(),
+                        [&](const BlockNode* block) { return IsInside(block, loop); });
+  });
+  return found;
+}
+
+std::string StmtTree::TextOf(const LoopRef& loop) const {
+  const ForNode* node = At(loop);
+  auto means = [&](const std::string& text) { return LoopsCalled(text).size() == 1; };
+  if (loop.block_) {
+    const std::vector<const BlockNode*>& blocks = BlocksNamed(loop.block_.name());
+    bool is_inside = std::any_of(blocks.begin(), blocks.end(),
+                                 [&](const BlockNode* block) { return IsInside(block, node); });
+    TERN_ICHECK(is_inside) << "loop " << loop.name() << " is not around block "
+                           << loop.block_.name();
+  }
+  if (LoopsNamed(loop.name()).size() == 1 || (loop.block_ && means(loop.str()))) return loop.str();
+  for (const BlockNode* block : BlocksIn(node->body))
+    if (std::string text = block->name + "." + loop.name(); means(text)) return text;
+  return "";
+}
+
+BlockFacts StmtTree::FactsOf(const std::string& block) const {
+  const BlockEntry* entry = EntryOf(block);
+  return entry ? entry->facts : BlockFacts{};
+}
+
+void StmtTree::SetFacts(const std::string& block, const BlockFacts& facts) {
+  BlockEntry* entry = EnterBlock(block);
+  entry->facts = facts;
+  if (entry->nodes.empty()) gone_.push_back(entry->name.get());
 }
 
 Path StmtTree::PathTo(const StmtNode* stmt) const {
@@ -155,8 +260,15 @@ bool StmtTree::IsUpToDate() const {
     }
     return true;
   };
+  auto by_name = [](const StmtTree& tree) {
+    ByName<BlockNode> blocks;
+    for (const auto& [name, entry] : tree.blocks_)
+      if (!entry.nodes.empty()) blocks[*name] = entry.nodes;
+    return blocks;
+  };
   StmtTree fresh(root_);
-  return parents_ == fresh.parents_ && same(loops_, fresh.loops_) && same(blocks_, fresh.blocks_) &&
+  return parents_ == fresh.parents_ && by_var_ == fresh.by_var_ && by_data_ == fresh.by_data_ &&
+         same(loops_, fresh.loops_) && same(by_name(*this), by_name(fresh)) &&
          same(allocations_, fresh.allocations_) && threads_ == fresh.threads_ &&
          pipelines_ == fresh.pipelines_;
 }

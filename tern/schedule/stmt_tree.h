@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the statements of a schedule's function stand: parent links, and loops, blocks and
-// allocations by name. A step hands over the new body, and the tree looks at what the step replaced
-// alone: statements are immutable, so that one which is known is known with all below it.
+// Where the statements of a schedule's function stand: parent links, what references refer to, the
+// facts of blocks, and which loops, blocks and allocations have a name. A step hands over the new
+// body, and the tree looks at what the step replaced alone: statements are immutable, so that one
+// which is known is known with all below it.
 #ifndef TERN_SCHEDULE_STMT_TREE_H_
 #define TERN_SCHEDULE_STMT_TREE_H_
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "tern/schedule/references.h"
 #include "tern/tir/stmt.h"
 
 namespace tern::schedule {
@@ -17,13 +20,29 @@ namespace tern::schedule {
 // From a root to a statement, both included.
 using Path = std::vector<const tir::StmtNode*>;
 
+// What is known of a block's instances: the step that changes a block says what holds afterwards.
+// Nothing is known of blocks that are written in ways that are not followed.
+struct BlockFacts {
+  // Affine bindings: no two iterations of the block's own loops are the same instance.
+  bool affine = false;
+  // The predicate keeps instances outside of the domain from running, and those beyond the tail of
+  // a split loop, and no others.
+  bool bounded = false;
+  // Every instance of the domain runs, where the loops around the block's own do.
+  bool complete = false;
+};
+
 class StmtTree {
  public:
   explicit StmtTree(tir::Stmt root);
 
   const tir::Stmt& root() const { return root_; }
-  // Another body. Statements that it shares with the old one cost nothing.
+  // Another body. Statements that it shares with the old one cost nothing. References to blocks
+  // that are not in it hold until the end of the step: a later body may have them again.
   void Update(tir::Stmt root);
+  // Whether blocks are gone since the last step; drops them, and their facts.
+  bool HasGone() const { return !gone_.empty(); }
+  void EndStep();
 
   // Statements are known that are, or hold, loops, blocks or allocations.
   bool Has(const tir::StmtNode* stmt) const { return parents_.count(stmt) > 0; }
@@ -37,12 +56,36 @@ class StmtTree {
   // From the root to a statement; empty where it is not in the tree.
   Path PathTo(const tir::StmtNode* stmt) const;
 
+  // What a reference refers to, until the next update. One that is gone is an internal error.
+  const tir::ForNode* At(const LoopRef& loop) const;
+  // Several where blocks share a name.
+  const std::vector<const tir::BlockNode*>& At(const BlockRef& block) const;
+  const tir::AllocateNode* At(const BufferRef& buffer) const;  // null: it is a parameter
+  bool Has(const LoopRef& loop) const { return by_var_.count(loop.var_.node()) > 0; }
+  bool Has(const BlockRef& block) const { return blocks_.count(block.name_.get()) > 0; }
+  // A block of the tree.
+  BlockRef RefTo(const tir::BlockNode* block) const { return BlockRef(EntryOf(block->name)->name); }
+  // LOOP or BLOCK.LOOP, which means this loop; "" where none does.
+  std::string TextOf(const LoopRef& loop) const;
+  // Whether it is a name to be looked up.
+  static bool IsWritten(const LoopRef& loop) { return loop.written_ != nullptr; }
+  static bool IsWritten(const BlockRef& block) { return block.is_written_; }
+  static bool IsWritten(const BufferRef& buffer) { return !buffer.data_; }
+
+  // Of blocks, by their name: those to come may have facts, too.
+  BlockFacts FactsOf(const std::string& block) const;
+  void SetFacts(const std::string& block, const BlockFacts& facts);
+
+  // LOOP or BLOCK.LOOP: all that it means.
+  std::vector<const tir::ForNode*> LoopsCalled(const std::string& text) const;
   // In no particular order. They live until the next update.
   const std::vector<const tir::ForNode*>& LoopsNamed(const std::string& name) const {
     return At(loops_, name);
   }
   const std::vector<const tir::BlockNode*>& BlocksNamed(const std::string& name) const {
-    return At(blocks_, name);
+    static const std::vector<const tir::BlockNode*> none;
+    const BlockEntry* entry = EntryOf(name);
+    return entry ? entry->nodes : none;
   }
   const std::vector<const tir::AllocateNode*>& AllocationsNamed(const std::string& name) const {
     return At(allocations_, name);
@@ -72,10 +115,23 @@ class StmtTree {
   // Lists a statement by its name, or no longer.
   void List(const tir::StmtNode* stmt, bool enter);
 
+  // A block is its name, as long as there is one of it.
+  struct BlockEntry {
+    std::shared_ptr<const std::string> name;
+    std::vector<const tir::BlockNode*> nodes;
+    BlockFacts facts;
+  };
+  const BlockEntry* EntryOf(std::string_view name) const;
+  BlockEntry* EnterBlock(const std::string& name);
+
   tir::Stmt root_;
   std::unordered_map<const tir::StmtNode*, const tir::StmtNode*> parents_;
+  std::unordered_map<const tir::VarNode*, const tir::ForNode*> by_var_;
+  std::unordered_map<const tir::VarNode*, const tir::AllocateNode*> by_data_;
+  std::unordered_map<const std::string*, BlockEntry> blocks_;
+  std::unordered_map<std::string_view, const std::string*> block_names_;
+  std::vector<const std::string*> gone_;  // blocks that were dropped, and may be there again
   ByName<tir::ForNode> loops_;
-  ByName<tir::BlockNode> blocks_;
   ByName<tir::AllocateNode> allocations_;
   int64_t threads_ = 0, pipelines_ = 0;  // loops
 };

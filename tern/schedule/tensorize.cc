@@ -243,15 +243,15 @@ Stmt Implement(const TensorIntrinsic& intrinsic, const Matcher& match) {
 
 }  // namespace
 
-std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
-  return Do("blockize", {loop_name}, [&]() -> Names {
-    const ForNode* loop = FindLoop(loop_name);
+BlockRef Schedule::Blockize(const LoopRef& loop_ref, std::string name) {
+  return Do("blockize", {TextOf(loop_ref)}, [&] {
+    const ForNode* loop = At(loop_ref);
     std::vector<const BlockNode*> below = BlocksIn(loop->body);
-    if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_name);
+    if (below.size() != 1) Refuse("there is more or less than one block in loop " + loop_ref.str());
     const BlockNode* block = below[0];
     Nest nest = NestOf(tree(), block);
     if (!nest.Has(loop))
-      Refuse("loop " + loop_name + " is not one of block " + block->name + " alone");
+      Refuse("loop " + loop_ref.str() + " is not one of block " + block->name + " alone");
     name = Or(name, block->name + "_o");
     CheckNewBlock(name);
     BlockFacts facts = FactsOf(block);
@@ -292,14 +292,13 @@ std::string Schedule::Blockize(const std::string& loop_name, std::string name) {
     tiles->predicate = block->predicate;
     tiles->annotations = block->annotations;
     ReplaceStmt(loop, Stmt(tiles));
-    facts_[name] = facts;
-    facts_.erase(block->name);
-    return {name};
-  })[0];
+    SetFacts(name, facts);
+    return RefTo(name);
+  });
 }
 
-void Schedule::Tensorize(const std::string& loop_name, const std::string& intrinsic_name) {
-  Do("tensorize", {loop_name, intrinsic_name}, [&]() -> Names {
+void Schedule::Tensorize(const LoopRef& loop_ref, const std::string& intrinsic_name) {
+  Do("tensorize", {TextOf(loop_ref), intrinsic_name}, [&] {
     const TensorIntrinsic* intrinsic = FindTensorIntrinsic(intrinsic_name);
     if (!intrinsic) {
       std::vector<std::string> names = TensorIntrinsicNames();
@@ -316,21 +315,20 @@ void Schedule::Tensorize(const std::string& loop_name, const std::string& intrin
       Refuse(intrinsic_name +
              " sums in an order of its own; the attribute reassociate of the function says that it "
              "may");
-    const ForNode* loop = FindLoop(loop_name);
+    const ForNode* loop = At(loop_ref);
     // What is in a block is one thing with the block's own loops; else it becomes a block.
     Schedule tiled = *this;
+    BlockRef made;
     if (!BlocksIn(loop->body).empty()) {
-      std::string name = BlocksIn(loop->body)[0]->name + "_o";
-      tiled.Blockize(loop_name, name);
-      loop = tiled.FindBlock(name)->body.As<ForNode>();
+      made = tiled.Blockize(loop_ref, BlocksIn(loop->body)[0]->name + "_o");
+      loop = tiled.At(made)->body.As<ForNode>();
       if (!loop) Refuse("it is not one nest of loops; a reduction is decomposed first");
     }
     Matcher matcher(LoopsIn(AsStmt(loop)));
     matcher.Match(OpenBlocks(intrinsic->description->body), AsStmt(loop));
     tiled.ReplaceStmt(loop, Implement(*intrinsic, matcher));
     SetBody(tiled.function_->body);
-    facts_ = tiled.facts_;
-    return {};
+    if (made) SetFacts(made.name(), tiled.tree().FactsOf(made.name()));
   });
 }
 

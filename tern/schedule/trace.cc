@@ -203,8 +203,8 @@ const std::map<std::string, Primitive>& Primitives() {
       {"replicate",
        {3, kAny, 0,
         [](S s, T t) {
-          s->Replicate({t.args.begin(), t.args.end() - 2}, Number(t.args[t.args.size() - 2]),
-                       IndexMap::Parse(t.args.back()));
+          std::vector<std::string> buffers(t.args.begin(), t.args.end() - 2);
+          s->Replicate(buffers, Number(t.args[t.args.size() - 2]), IndexMap::Parse(t.args.back()));
         }}},
       {"reorder", {1, kAny, 0, [](S s, T t) { s->Reorder(t.args); }}},
       {"reverse_compute_at",

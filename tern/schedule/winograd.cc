@@ -278,23 +278,22 @@ class Transformer {
 
 }  // namespace
 
-Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int64_t multiple,
-                                   Names names) {
-  Names args = {block_name, std::to_string(m)};
+CopyRefs Schedule::Winograd(const BlockRef& block_ref, int64_t m, int64_t multiple, Names names) {
+  Names args = {TextOf(block_ref), std::to_string(m)};
   if (multiple != 1) args.push_back(std::to_string(multiple));
-  return Do("winograd", args, [&]() -> Names {
-    const BlockNode* block = FindBlock(block_name);
+  return Do("winograd", args, [&] {
+    const BlockNode* block = At(block_ref);
     if (m < 2) Refuse("tiles are of at least two results along an axis");
     CheckFactor("the multiple", multiple);
     WindowConvolution conv = ReadWindowConvolution(block, m);
     Nest nest = NestOf(tree(), block);
     if (!FactsOf(block).complete || block->predicate.get() || !nest.around.empty())
-      Refuse("block " + block_name + " does not run over all of its axes");
+      Refuse("block " + block_ref.name() + " does not run over all of its axes");
     CheckMayReassociate(block, "terms are reassociated");
     conv.result = SoleResult(block);
     Names made;
     for (const char* what : {"input", "a", "b", "gemm", "output"})
-      made.push_back(block_name + "_" + what);
+      made.push_back(block_ref.name() + "_" + what);
     for (size_t i = 0; i < names.size(); ++i) made[i] = names[i];
     Transformer transformer(conv, block, made, m, multiple, conv.input.dtype());
     transformer.Run();
@@ -302,11 +301,11 @@ Schedule::Names Schedule::Winograd(const std::string& block_name, int64_t m, int
       CheckNewBuffer(buffer->name);
       CheckNewBlock(buffer->name);
     }
-    CheckNewBlock(block_name + "_result");
+    CheckNewBlock(block_ref.name() + "_result");
     SetBody(ReplaceByRow(tree(), nest.top().get(), transformer.row, transformer.buffers));
     for (const Stmt& stmt : transformer.row)
-      for (const BlockNode* one : BlocksIn(stmt)) facts_[one->name] = {true, true, true};
-    return made;
+      for (const BlockNode* one : BlocksIn(stmt)) SetFacts(one->name, {true, true, true});
+    return MadeAs(made);
   });
 }
 

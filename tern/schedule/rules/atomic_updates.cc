@@ -40,8 +40,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // A copy is no larger than that; each of its elements is updated so often, on average.
 constexpr int64_t kMostCopyBytes = 1 << 14, kUpdatesOfElement = 8;
 // Updates of a thread, so that copies are few.
@@ -62,7 +60,7 @@ struct CopiesPlan : HostPlan {
 };
 
 struct Updates {
-  Names rows, others;       // loops; the first index the result by themselves
+  LoopRefs rows, others;    // loops; the first index the result by themselves
   int64_t elements = 1;     // of the result that the others reach; 0: not known
   int64_t count = 1;        // of updates of these; 0: not known
   bool contiguous = false;  // the last of the others is along neighbours in the result
@@ -70,7 +68,7 @@ struct Updates {
 
 // Refuses where it is no update, or one that collides with no other.
 Updates Match(const Schedule& schedule, const BlockInfo& block) {
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  const BlockNode* node = schedule.At(BlockRef(block.name));
   std::optional<CommutingUpdate> update = FindCommutingUpdate(node->body);
   if (!update || update->is_atomic() || node->init)
     Refuse("it is no update A[i] = A[i] op x, with op one of +, -, min, max, &, | and ^");
@@ -80,12 +78,12 @@ Updates Match(const Schedule& schedule, const BlockInfo& block) {
   if (!nest.around.empty())
     Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + block.name);
   Updates updates;
-  std::string last;
+  LoopRef last;
   bool meet = false, own = false;
   std::vector<bool> by_row(update->indices.size());
   for (const ForNode* loop : nest.loops) {
     auto axis = std::find_if(block.axes.begin(), block.axes.end(),
-                             [&](const BlockAxis& a) { return a.loop == loop->var.name(); });
+                             [&](const BlockAxis& a) { return a.own_loop == LoopRef(loop); });
     if (axis == block.axes.end())
       Refuse("loop " + loop->var.name() + " is not the own loop of an axis");
     const std::vector<Expr>& indices = update->indices;
@@ -94,17 +92,17 @@ Updates Match(const Schedule& schedule, const BlockInfo& block) {
     meet |= index == indices.end();
     own |= index != indices.end();
     bool is_last = index != indices.end() && index + 1 == indices.end();
-    if (is_last) last = axis->loop;
+    if (is_last) last = axis->own_loop;
     bool row = index != indices.end() && !is_last;
     if (row) by_row[static_cast<size_t>(index - indices.begin())] = true;
-    if (!row && !is_last) updates.others.push_back(axis->loop);
-    if (row) updates.rows.push_back(axis->loop);
+    if (!row && !is_last) updates.others.push_back(axis->own_loop);
+    if (row) updates.rows.push_back(axis->own_loop);
     if (!row) updates.count *= ConstExtent(*axis);
   }
   if (!meet) Refuse("no two of its instances update one element");
   if (own && block.kind == BlockKind::kReduction)
     Refuse("results are as many as threads, or the order of one's steps does not matter");
-  updates.contiguous = !last.empty();
+  updates.contiguous = bool(last);
   if (updates.contiguous) updates.others.push_back(last);
   for (size_t d = 0; d < update->indices.size(); ++d)
     if (!by_row[d]) updates.elements *= ir::AsConstInt(update->buffer->shape[d]).value_or(0);
@@ -113,10 +111,10 @@ Updates Match(const Schedule& schedule, const BlockInfo& block) {
 }
 
 // The loops in the order of rows and others.
-void Arrange(Schedule* schedule, const std::string& name, const Updates& updates) {
-  Names order = updates.rows;
+void Arrange(Schedule* schedule, const BlockRef& block, const Updates& updates) {
+  LoopRefs order = updates.rows;
   order.insert(order.end(), updates.others.begin(), updates.others.end());
-  if (order.size() > 1) schedule->Reorder(Around(name, order));
+  if (order.size() > 1) schedule->Reorder(order.Of(block));
 }
 
 // Updates of a thread on a copy, so that there are some for each of its elements.
@@ -133,21 +131,22 @@ bool FillsDevice(const Updates& updates, int64_t threads, const TargetInfo& targ
                             : updates.count >= target.busy_blocks * threads * steps;
 }
 
-void UpdateInCopies(Schedule* schedule, const std::string& name, const Updates& updates,
+void UpdateInCopies(Schedule* schedule, const BlockRef& block, const Updates& updates,
                     int64_t threads) {
-  Names rows = updates.rows;
-  std::string inner = FuseLoops(schedule, name, updates.others);
+  LoopRefs rows = updates.rows;
+  LoopRef inner = FuseLoops(schedule, block, updates.others);
   int64_t steps = StepsOf(updates, threads);
-  Names names;
+  Schedule::Names names;
   for (const char* suffix : {"_o", "_s", "_t"})
     names.push_back(FreshLoopName(*schedule, inner + suffix));
-  schedule->Split(LoopOf(name, inner), {steps, threads}, names, TailStrategy::kGuard);
-  rows.push_back(names[0]);
-  std::string group = FuseLoops(schedule, name, rows);
-  schedule->Bind(LoopOf(name, group), kBlockX);
-  schedule->Bind(LoopOf(name, names[2]), kThreadX);
-  schedule->Privatize(name, LoopOf(name, group), StorageScope::kShared,
-                      FreshBlockName(*schedule, name + "_copy"));
+  auto [parts, serial, thread] =
+      schedule->Split(inner.Of(block), {steps, threads}, names, TailStrategy::kGuard);
+  rows.push_back(parts);
+  LoopRef group = FuseLoops(schedule, block, rows);
+  schedule->Bind(group.Of(block), kBlockX);
+  schedule->Bind(thread.Of(block), kThreadX);
+  schedule->Privatize(block, group.Of(block), StorageScope::kShared,
+                      FreshBlockName(*schedule, block + "_copy"));
 }
 
 // Refuses where the target has no such operation.
@@ -161,15 +160,16 @@ void RequireAtomic(const CommutingUpdate& update, const TargetInfo& target) {
 
 void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Updates updates = Match(*schedule, block);
-  const std::string& name = block.name;
-  RequireAtomic(*FindCommutingUpdate(FindBlockNamed(*schedule, name)->body), target);
+  const BlockNode* node = schedule->At(BlockRef(block.name));
+  BlockRef name = schedule->RefTo(node);
+  RequireAtomic(*FindCommutingUpdate(node->body), target);
   schedule->AtomicUpdate(name);
   Arrange(schedule, name, updates);
   int64_t threads = std::min(kBlockThreads, target.max_threads);
   bool often = updates.count == 0 || updates.count >= kUpdatesOfElement * updates.elements;
   if (updates.elements > 0 && often && FillsDevice(updates, threads, target))
     return UpdateInCopies(schedule, name, updates, threads);
-  Names all = updates.rows;
+  LoopRefs all = updates.rows;
   all.insert(all.end(), updates.others.begin(), updates.others.end());
   SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), threads);
 }
@@ -179,7 +179,7 @@ std::vector<CopiesPlan> HostPlans(Schedule* schedule, const BlockInfo& block,
   constexpr double kUpdateCycles = 2, kElementCycles = 20;
   if (target.threads == 1) Refuse("there is one thread");
   Updates updates = Match(*schedule, block);
-  const BlockNode* node = FindBlockNamed(*schedule, block.name);
+  const BlockNode* node = schedule->At(BlockRef(block.name));
   if (FindCommutingUpdate(node->body)->buffer->dtype.is_float())
     Refuse("floats would be summed in the order in which threads come");
   if (!updates.rows.empty()) Refuse("there are rows, which are a thread's each");
@@ -202,19 +202,19 @@ std::vector<CopiesPlan> HostPlans(Schedule* schedule, const BlockInfo& block,
 
 void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo&, CopiesPlan* plan) {
   Updates updates = Match(*schedule, block);
-  const std::string& name = block.name;
+  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
   schedule->AtomicUpdate(name);
   Arrange(schedule, name, updates);
-  std::string loop = FuseLoops(schedule, name, updates.others);
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
-  Expr extent = nest.loops[0]->extent;
+  LoopRef loop = FuseLoops(schedule, name, updates.others);
+  Expr extent = NestOf(schedule->tree(), schedule->At(name)).loops[0]->extent;
   Expr part = ir::MaxNode::Make(
       ir::CeilDiv(extent, ir::MakeConst(extent.dtype(), static_cast<double>(plan->parts))),
       ir::MakeConst(extent.dtype(), static_cast<double>(plan->part)));
-  Names names = {FreshLoopName(*schedule, loop + "_p"), FreshLoopName(*schedule, loop + "_i")};
-  schedule->Split(LoopOf(name, loop), {arith::Analyzer().Simplify(part)}, names);
-  schedule->Parallel(LoopOf(name, names[0]));
-  schedule->Privatize(name, LoopOf(name, names[0]), StorageScope::kLocal,
+  LoopRef parts = schedule->Split(
+      loop.Of(name), {arith::Analyzer().Simplify(part)},
+      {FreshLoopName(*schedule, loop + "_p"), FreshLoopName(*schedule, loop + "_i")})[0];
+  schedule->Parallel(parts.Of(name));
+  schedule->Privatize(name, parts.Of(name), StorageScope::kLocal,
                       FreshBlockName(*schedule, name + "_copy"));
   plan->SetParallel(1);
 }

@@ -100,8 +100,8 @@ class Describer {
     info_.op = OpOf(block);
     for (const BlockIter& iter : block->iters) {
       const auto* loop = iter.binding.As<VarNode>();
-      info_.axes.push_back(
-          {iter.var, iter.extent, iter.kind, RoleOf(iter.kind), loop ? loop->name : ""});
+      info_.axes.push_back({iter.var, iter.extent, iter.kind, RoleOf(iter.kind),
+                            loop ? loop->name : "", loop ? LoopRef(ir::Var(loop)) : LoopRef()});
       analyzer_.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
     }
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tern/schedule/references.h"
 #include "tern/tir/function.h"
 
 namespace tern::schedule {
@@ -63,8 +64,9 @@ struct BlockAxis {
   tir::Expr extent;
   tir::IterKind kind = tir::IterKind::kSpatial;
   AxisRole role = AxisRole::kSpatial;
-  std::string loop;      // that it is bound to, by itself; "" where it is bound otherwise
-  bool decides = false;  // whether some accesses are made
+  std::string loop;       // that it is bound to, by itself; "" where it is bound otherwise
+  LoopRef own_loop = {};  // the same
+  bool decides = false;   // whether some accesses are made
 };
 
 // One load, or one store.

@@ -48,24 +48,25 @@ struct OutputPlan : PlanCost {
 using P = OutputPlan;
 
 // The product of the extents of loops; 0: dynamic.
-int64_t NumIterations(const BlockInfo& block, const Schedule::Names& loops) {
+int64_t NumIterations(const BlockInfo& block, const LoopRefs& loops) {
   int64_t product = 1;
   for (const BlockAxis& axis : block.axes)
-    if (Contains(loops, axis.loop)) product *= ConstExtent(axis);
+    if (Contains(loops, axis.own_loop)) product *= ConstExtent(axis);
   return product;
 }
 
 // The loops in the order in which the axes index the result.
-Schedule::Names InOrderOfMemory(const BlockInfo& block, Schedule::Names loops) {
+LoopRefs InOrderOfMemory(const BlockInfo& block, LoopRefs loops) {
   for (size_t axis : block.accesses[0].axes) {
-    const std::string& loop = block.axes[axis].loop;
+    const LoopRef& loop = block.axes[axis].own_loop;
     if (std::erase(loops, loop) > 0) loops.push_back(loop);
   }
   return loops;
 }
 
-LoopsByKind RequireOutputs(const Schedule& schedule, const BlockInfo& block) {
-  LoopsByKind loops = RequireAlone(schedule, block);
+OwnLoops RequireOutputs(const Schedule& schedule, const BlockInfo& block) {
+  RequireAlone(schedule, block);
+  OwnLoops loops = RequireOwnLoops(schedule, block);
   if (loops.spatial.empty() || loops.reduce.empty())
     Refuse("it has no loops of outputs, or none of steps");
   for (const BlockAxis& axis : block.axes)
@@ -75,7 +76,7 @@ LoopsByKind RequireOutputs(const Schedule& schedule, const BlockInfo& block) {
 
 std::vector<P> OutputPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                            const Wanted<P>& want) {
-  LoopsByKind loops = RequireOutputs(*schedule, block);
+  OwnLoops loops = RequireOutputs(*schedule, block);
   int64_t outputs = NumIterations(block, loops.spatial), steps = NumIterations(block, loops.reduce);
   int64_t most = std::min(kBlockThreads, target.max_threads);
   if (outputs > 0 && outputs < target.busy_blocks * most / 4 && (steps == 0 || steps > kFewSteps))
@@ -98,13 +99,12 @@ std::vector<P> OutputPlans(Schedule* schedule, const BlockInfo& block, const Tar
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo&, const P& plan) {
-  const std::string& name = block.name;
-  LoopsByKind loops = RequireOutputs(*schedule, block);
-  Schedule::Names spatial = InOrderOfMemory(block, loops.spatial), order = spatial;
+  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  OwnLoops loops = RequireOutputs(*schedule, block);
+  LoopRefs spatial = InOrderOfMemory(block, loops.spatial), order = spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
-  schedule->Reorder(Around(name, order));
-  std::string all = FuseLoops(schedule, name, spatial);
-  Lanes split = SplitLanes(schedule, name, all, plan.threads);
+  schedule->Reorder(order.Of(name));
+  LaneLoops split = SplitLanes(schedule, name, FuseLoops(schedule, name, spatial), plan.threads);
   std::vector<Buffer> results;
   for (const BlockAccess& access : block.accesses)
     if (access.store && std::none_of(results.begin(), results.end(), [&](const Buffer& other) {
@@ -113,17 +113,17 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo&, const 
       results.push_back(access.buffer);
   Try(schedule, [&](Schedule* attempt) {
     for (const Buffer& result : results) {
-      std::string copy = attempt->CacheWrite(name, result->name, StorageScope::kLocal);
-      attempt->ReverseComputeAt(copy, LoopOf(name, split.inner));
+      CopyRef copy = attempt->CacheWrite(name, result, StorageScope::kLocal);
+      attempt->ReverseComputeAt(copy, split.inner.Of(name));
     }
   });
-  if (!split.outer.empty()) schedule->Bind(LoopOf(name, split.outer), kBlockX);
-  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+  if (split.outer) schedule->Bind(split.outer.Of(name), kBlockX);
+  schedule->Bind(split.inner.Of(name), kThreadX);
   int64_t unrolled = 1;
   for (size_t i = loops.reduce.size(); i-- > 0;) {
     unrolled *= NumIterations(block, {loops.reduce[i]});
     if (unrolled == 0 || unrolled > plan.unroll) break;
-    schedule->Unroll(LoopOf(name, loops.reduce[i]));
+    schedule->Unroll(loops.reduce[i].Of(name));
   }
 }
 

@@ -44,21 +44,21 @@ double StepCycles(int64_t m, int64_t n, int64_t lanes, const TargetInfo& target)
 
 // The block writes its result transposed. The copy that is not: of what the one reader of the
 // result reads, or to the result.
-std::string StoreTransposed(Schedule* schedule, const std::string& block, const Gemm& gemm) {
+CopyRef StoreTransposed(Schedule* schedule, const BlockRef& block, const Gemm& gemm) {
   size_t rank = gemm.c->shape.size();
   IndexMap transpose = PackedLayout(rank, gemm.c_m_dim, rank - 1, "k, x"),
            back = PackedLayout(rank, rank - 2, rank - 1, "k, x");
-  std::string name = FreshBlockName(*schedule, block + "_transposed"),
-              reader = FindReader(*schedule, block, gemm.c);
-  if (reader.empty()) {
-    schedule->CacheWrite(block, gemm.c->name, StorageScope::kGlobal, name);
-    schedule->TransformLayout(name, transpose);
-    return name;
+  std::string name = FreshBlockName(*schedule, block + "_transposed");
+  BlockRef reader = FindReader(*schedule, block, gemm.c);
+  if (!reader) {
+    CopyRef copy = schedule->CacheWrite(block, gemm.c, StorageScope::kGlobal, name);
+    schedule->TransformLayout(copy, transpose);
+    return copy;
   }
-  schedule->TransformLayout(gemm.c->name, transpose);
-  schedule->CacheRead(reader, gemm.c->name, StorageScope::kGlobal, name);
-  schedule->TransformLayout(name, back);
-  return name;
+  schedule->TransformLayout(gemm.c, transpose);
+  CopyRef copy = schedule->CacheRead(reader, gemm.c, StorageScope::kGlobal, name);
+  schedule->TransformLayout(copy, back);
+  return copy;
 }
 
 void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
@@ -82,14 +82,18 @@ void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo
   if (!(by_rows * kLeastGain < by_columns))
     Refuse("it is estimated to be hardly faster: " + CyclesText(by_rows) + " cycles, and " +
            CyclesText(by_columns) + " with vectors along N");
-  std::string copy = StoreTransposed(schedule, block.name, gemm);
-  schedule->Reorder(Around(block.name, {gemm.loops.n, gemm.loops.m}));
+  BlockRef product = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  LoopRefs loops = {LoopRef(), LoopRef()};
+  for (const BlockAxis& axis : block.axes)
+    if (axis.loop == gemm.loops.n || axis.loop == gemm.loops.m)
+      loops[axis.loop == gemm.loops.n ? 0 : 1] = axis.own_loop;
+  CopyRef copy = StoreTransposed(schedule, product, gemm);
+  schedule->Reorder(loops.Of(product));
   // Before the GEMM, whose epilogue it would be: one that stores by elements.
   if (!TransposeResult(schedule, copy, target)) Refuse("its result is not transposed in registers");
   // Others may transpose it back: transposed_matmul, where M is a few vectors of few lanes.
   PlanRequest request{block.name, "packed_matmul", {}};
-  if (ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target, &request)
-          .rule.empty())
+  if (ApplyRules(schedule, DescribeBlock(schedule->At(product)), target, &request).rule.empty())
     Refuse("packed_matmul declines the transposed GEMM");
 }
 

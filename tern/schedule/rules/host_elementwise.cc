@@ -89,13 +89,13 @@ std::optional<Run> RunAlong(const BlockAccess& access, const VarNode* axis) {
 
 // Vectors along the axis outside of the contiguous one: its index is the last but one where results
 // are stored.
-void FindOuterAxis(const BlockInfo& block, const LoopsByKind& loops, Elements* elements) {
+void FindOuterAxis(const BlockInfo& block, const LoopRefs& spatial, Elements* elements) {
   const BlockAccess& result = block.accesses[0];
   if (result.indices.size() < 2 || block.conditional) return;
   for (size_t a = 0; a < block.axes.size(); ++a) {
     const BlockAxis& axis = block.axes[a];
     if (result.indices[result.indices.size() - 2].get() != axis.var.get() || axis.decides ||
-        !Contains(loops.spatial, axis.loop))
+        !Contains(spatial, axis.own_loop))
       continue;
     int64_t apart = 0;
     for (const BlockAccess& access : block.accesses) {
@@ -116,15 +116,15 @@ void FindOuterAxis(const BlockInfo& block, const LoopsByKind& loops, Elements* e
 
 Elements RequireElements(const Schedule& schedule, const BlockInfo& block,
                          const TargetInfo& target) {
-  LoopsByKind loops = RequireLoops(schedule, block);
+  LoopRefs spatial = RequireOwnLoops(schedule, block).spatial;
   Elements elements;
-  elements.axis = RequireVectorAxis(block, loops);
+  elements.axis = RequireVectorAxis(block, RequireLoops(schedule, block));
   const BlockAxis& axis = block.axes[elements.axis];
   if (LanesFor(block, elements.axis, target, 2) == 0)
     Refuse("fewer than two elements along axis " + axis.var.name() + " fit in a vector");
-  FindOuterAxis(block, loops, &elements);
+  FindOuterAxis(block, spatial, &elements);
   bool dynamic = !ir::AsConstInt(axis.extent);
-  elements.one_axis = dynamic && loops.spatial.size() == 1 && target.threads != 1;
+  elements.one_axis = dynamic && spatial.size() == 1 && target.threads != 1;
   for (size_t a = 0; a < block.axes.size(); ++a) {
     int64_t likely = a != elements.axis      ? kUnknownExtent
                      : target.likely_columns ? target.likely_columns
@@ -205,41 +205,43 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
                       P* chosen) {
   const P& plan = *chosen;
   Elements elements = RequireElements(*schedule, block, target);
-  LoopsByKind loops = RequireLoops(*schedule, block);
+  BlockRef own = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  LoopRefs loops = RequireOwnLoops(*schedule, block).spatial;
   int64_t work = WorkOf(*schedule, block.name);
-  const std::string& row = block.axes[elements.axis].loop;
+  const LoopRef& row = block.axes[elements.axis].own_loop;
   TailStrategy tail = plan.mask ? TailStrategy::kMask : TailStrategy::kLoop;
-  MakeInnermost(schedule, block.name, row, &loops.spatial);
+  MakeInnermost(schedule, own, row, &loops);
   if (plan.part) {
-    Schedule::Names parts;
+    Schedule::Names names;
     for (const char* part : {"_p", "_o", "_i"})
-      parts.push_back(FreshLoopName(*schedule, row + part));
-    schedule->Split(LoopOf(block.name, row), {plan.part / plan.vector, plan.vector}, parts, tail);
-    schedule->Vectorize(LoopOf(block.name, parts[2]));
-    schedule->Parallel(LoopOf(block.name, parts[0]));
+      names.push_back(FreshLoopName(*schedule, row + part));
+    auto [parts, vectors, lanes] =
+        schedule->Split(row.Of(own), {plan.part / plan.vector, plan.vector}, names, tail);
+    schedule->Vectorize(lanes.Of(own));
+    schedule->Parallel(parts.Of(own));
     return chosen->SetParallel(1);
   }
-  const std::string& loop = plan.outer ? block.axes[*elements.outer].loop : row;
+  const LoopRef& loop = plan.outer ? block.axes[*elements.outer].own_loop : row;
   // Elements that are apart are not masked: a vector of them is stored one by one.
-  std::string copy;
+  CopyRef copy;
   if (plan.outer && plan.mask)
-    copy = schedule->CacheWrite(block.name, block.accesses[0].buffer->name, StorageScope::kLocal);
-  Lanes split = SplitLanes(schedule, block.name, loop, plan.vector, tail);
+    copy = schedule->CacheWrite(own, block.accesses[0].buffer, StorageScope::kLocal);
+  LaneLoops split = SplitLanes(schedule, own, loop, plan.vector, tail);
   if (plan.outer) {
-    Schedule::Names order;
-    for (const std::string& one : loops.spatial) {
+    LoopRefs order;
+    for (const LoopRef& one : loops) {
       if (one != loop) order.push_back(one);
-      if (one == loop && !split.outer.empty()) order.push_back(split.outer);
+      if (one == loop && split.outer) order.push_back(split.outer);
     }
     order.push_back(split.inner);
-    schedule->Reorder(Around(block.name, order));
+    schedule->Reorder(order.Of(own));
     std::optional<int64_t> extent = ir::AsConstInt(block.axes[elements.axis].extent);
-    if (!copy.empty())
-      schedule->ReverseComputeAt(copy, LoopOf(block.name, order[order.size() - 2]));
+    if (copy)
+      schedule->ReverseComputeAt(copy, order[order.size() - 2].Of(own));
     else if (extent && *extent <= kMostUnrolled)
-      schedule->Unroll(LoopOf(block.name, row));
+      schedule->Unroll(row.Of(own));
   }
-  schedule->Vectorize(LoopOf(block.name, split.inner));
+  schedule->Vectorize(split.inner.Of(own));
   ParallelizeOuter(schedule, block.name, work, target, chosen);
 }
 

@@ -28,8 +28,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Columns of an image that are worth a matrix of their own, as implicit_gemm has it, and so few
 // steps of K that its vector stores count for more than dot products.
 constexpr int64_t kLeastColumns = 64, kFewSteps = 16;
@@ -45,12 +43,12 @@ std::vector<const BlockAccess*> OperandsOf(const BlockInfo& block) {
 bool IsNarrow(DataType dtype) { return dtype.is_float() ? dtype.bits() < 32 : dtype.bits() <= 16; }
 
 // Operands of int8 and int16: both become int16.
-void WidenToOther(Schedule* schedule, const std::string& block, const Gemm& gemm) {
+void WidenToOther(Schedule* schedule, const BlockRef& block, const Gemm& gemm) {
   for (const GemmOperand* operand : {&gemm.a, &gemm.b}) {
     const GemmOperand& other = operand->is_a ? gemm.b : gemm.a;
     if (operand->bytes() >= other.bytes()) continue;
-    std::string copy = schedule->CacheRead(block, operand->name, StorageScope::kGlobal,
-                                           FreshBlockName(*schedule, operand->name + "_wide"));
+    CopyRef copy = schedule->CacheRead(block, operand->name, StorageScope::kGlobal,
+                                       FreshBlockName(*schedule, operand->name + "_wide"));
     schedule->SetDtype(copy, other.dtype);
     schedule->ComputeInline(operand->name);
   }
@@ -66,7 +64,7 @@ int64_t StepsOf(const BlockInfo& block) {
 }
 
 // The operands, as matrices, and the copy of the result.
-Names MakeMatrices(Schedule* schedule, const BlockInfo& block) {
+CopyRefs MakeMatrices(Schedule* schedule, const BlockInfo& block) {
   std::vector<const BlockAccess*> operands = OperandsOf(block);
   if (operands.size() != 2 ||
       !std::all_of(operands.begin(), operands.end(), [](const BlockAccess* access) {
@@ -78,13 +76,14 @@ Names MakeMatrices(Schedule* schedule, const BlockInfo& block) {
       !apart.axes.empty() && apart.contiguous >= kLeastColumns && StepsOf(block) <= kFewSteps)
     Refuse("K is so short that storing to images that are apart costs more than the products");
   MakeChannelsInnermost(schedule, block);
-  Names made = schedule->Im2col(block.name, SharedAxes(block));
+  BlockRef product = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  CopyRefs made = schedule->Im2col(product, SharedAxes(block));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
-  for (const std::string& operand : {made[0], made[1]}) PutContiguousLast(schedule, operand);
+  for (const CopyRef& operand : {made[0], made[1]}) PutContiguousLast(schedule, operand);
   Gemm gemm = RequireGemm(*schedule, block.name, Sizes::kDynamic);
   if (!IsNarrow(gemm.a.dtype) || !IsNarrow(gemm.b.dtype))
     Refuse("a factor needs more than 16 bits");
-  if (gemm.a.dtype.is_int() && gemm.b.dtype.is_int()) WidenToOther(schedule, block.name, gemm);
+  if (gemm.a.dtype.is_int() && gemm.b.dtype.is_int()) WidenToOther(schedule, product, gemm);
   return made;
 }
 
@@ -92,7 +91,7 @@ std::vector<Plan> ImplicitDotPlans(Schedule* schedule, const BlockInfo& block,
                                    const TargetInfo& target, const Plan* wanted) {
   Schedule probe = *schedule;
   MakeMatrices(&probe, block);
-  BlockInfo product = DescribeBlock(FindBlockNamed(probe, block.name));
+  BlockInfo product = DescribeBlock(probe.At(BlockRef(block.name)));
   std::vector<std::string> rules = DotMatmulRules();
   std::string why;
   for (const Rule* rule : RulesFor(BlockKind::kMatmul, target)) {
@@ -112,8 +111,8 @@ std::vector<Plan> ImplicitDotPlans(Schedule* schedule, const BlockInfo& block,
 }
 
 void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, Plan* plan) {
-  Names made = MakeMatrices(schedule, block);
-  BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  CopyRefs made = MakeMatrices(schedule, block);
+  BlockInfo product = DescribeBlock(schedule->At(BlockRef(block.name)));
   std::string why;
   bool done = false;
   for (const std::string& rule : DotMatmulRules()) {
@@ -125,25 +124,26 @@ void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
     for (const std::string& other : result.passed_over) why += (why.empty() ? "" : "; ") + other;
   }
   if (!done) Refuse(why);
-  for (const std::string& operand : {made[0], made[1]})
-    if (!schedule->tree().BlocksNamed(operand).empty()) CopyOperand(schedule, operand, target);
+  for (const CopyRef& operand : {made[0], made[1]})
+    if (schedule->tree().Has(operand)) CopyOperand(schedule, operand, target);
 }
 
 void WidenConvolution(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   DataType sum = block.accesses[0].buffer->dtype;
+  BlockRef own = schedule->RefTo(schedule->At(BlockRef(block.name)));
   bool widens = false;
   for (const BlockAccess* access : OperandsOf(block)) {
     if (access->buffer->dtype == sum) continue;
     if (!IsNarrow(access->buffer->dtype)) Refuse("an operand is not of low precision");
-    std::string copy =
-        schedule->CacheRead(block.name, access->buffer->name, StorageScope::kGlobal,
+    CopyRef copy =
+        schedule->CacheRead(own, access->buffer, StorageScope::kGlobal,
                             FreshBlockName(*schedule, block.name + "_" + access->buffer->name));
     schedule->SetDtype(copy, sum);
-    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+    ApplyRules(schedule, DescribeBlock(schedule->At(copy)), target);
     widens = true;
   }
   if (!widens) Refuse("its operands are of the type of the result");
-  BlockInfo wide = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  BlockInfo wide = DescribeBlock(schedule->At(own));
   if (ApplyRules(schedule, wide, target).rule.empty()) Refuse("no rule takes the wide one");
 }
 

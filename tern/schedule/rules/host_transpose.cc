@@ -32,7 +32,7 @@ std::optional<Transposition> TranspositionOf(const Schedule& schedule, const Blo
   result.dtype = block.accesses[0].buffer->dtype;
   for (const BlockAccess& access : block.accesses) {
     if (!access.by_axes || access.axes.size() != block.axes.size() ||
-        access.buffer->dtype != result.dtype || block.axes[access.axes.back()].loop.empty())
+        access.buffer->dtype != result.dtype || !block.axes[access.axes.back()].own_loop)
       return {};
     (access.store ? result.written : result.read) = access.axes.back();
   }
@@ -110,30 +110,28 @@ std::vector<TransposePlan> TransposePlans(Schedule* schedule, const BlockInfo& b
 
 // The loop of an axis, as far as it fills tiles; the iterations behind are a block of their own,
 // along whose contiguous memory the other axis runs outside.
-std::string CutOffTail(Schedule* schedule, const std::string& block, const BlockAxis& axis,
-                       int64_t tile, const TargetInfo& target) {
-  if (Divides(tile, axis.extent)) return axis.loop;
-  Schedule::Names order = {axis.loop};
-  for (const ForNode* loop : NestOf(schedule->tree(), FindBlockNamed(*schedule, block)).loops)
-    if (loop->var.name() != axis.loop) order.push_back(loop->var.name());
-  schedule->Reorder(Around(block, order));
-  Schedule::Names parts = {FreshLoopName(*schedule, axis.loop + "_f"),
-                           FreshLoopName(*schedule, axis.loop + "_r")};
+LoopRef CutOffTail(Schedule* schedule, const BlockRef& block, const BlockAxis& axis, int64_t tile,
+                   const TargetInfo& target) {
+  const LoopRef& loop = axis.own_loop;
+  if (Divides(tile, axis.extent)) return loop;
+  // The loop first, or last.
+  auto order = [&](const BlockRef& of, const LoopRef& chosen, bool is_last) {
+    LoopRefs others;
+    for (const ForNode* other : NestOf(schedule->tree(), schedule->At(of)).loops)
+      if (LoopRef(other) != chosen) others.emplace_back(other);
+    others.insert(is_last ? others.end() : others.begin(), chosen);
+    schedule->Reorder(others.Of(of));
+  };
+  order(block, loop, false);
   std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
-  schedule->LoopPartition(
-      LoopOf(block, axis.loop),
+  auto [tiles, rest] = schedule->LoopPartition(
+      loop.Of(block),
       extent ? Expr(*extent / tile * tile) : ir::FloorDiv(axis.extent, Expr(tile)) * Expr(tile),
-      parts);
-  for (const ForNode* loop : LoopsIn(schedule->function()->body)) {
-    if (loop->var.name() != parts[1]) continue;
-    std::string rest = BlocksIn(loop->body)[0]->name;
-    order.erase(order.begin());
-    order.push_back(parts[1]);
-    schedule->Reorder(Around(rest, order));
-    ParallelizeOuter(schedule, rest, WorkOf(*schedule, rest), target);
-    break;
-  }
-  return parts[0];
+      {FreshLoopName(*schedule, loop + "_f"), FreshLoopName(*schedule, loop + "_r")});
+  BlockRef behind = schedule->RefTo(BlocksIn(schedule->At(rest)->body)[0]);
+  order(behind, rest, true);
+  ParallelizeOuter(schedule, behind, WorkOf(*schedule, behind), target);
+  return tiles;
 }
 
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
@@ -141,24 +139,25 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   const TransposePlan& plan = *chosen;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
   int64_t work = WorkOf(*schedule, block.name);
-  Schedule::Names order, tiles[2];
+  BlockRef copy = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  LoopRefs order, tiles[2];
   for (size_t axis : {axes->read, axes->written}) {
-    std::string loop = CutOffTail(schedule, block.name, block.axes[axis], plan.tile, target);
+    LoopRef loop = CutOffTail(schedule, copy, block.axes[axis], plan.tile, target);
     bool is_read = axis == axes->read;
-    Schedule::Names& names = tiles[is_read ? 0 : 1];
+    Schedule::Names names;
     for (const char* part : {"_o", "_t", "_i"})
-      names.push_back(FreshLoopName(*schedule, block.axes[axis].loop + part));
-    schedule->Split(LoopOf(block.name, loop), {is_read ? plan.rows : plan.columns, plan.tile},
-                    names);
+      names.push_back(FreshLoopName(*schedule, block.axes[axis].own_loop + part));
+    tiles[is_read ? 0 : 1] =
+        schedule->Split(loop.Of(copy), {is_read ? plan.rows : plan.columns, plan.tile}, names);
   }
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
-  for (const ForNode* loop : nest.loops)
-    if (!Contains(tiles[0], loop->var.name()) && !Contains(tiles[1], loop->var.name()))
-      order.push_back(loop->var.name());
+  for (const ForNode* loop : NestOf(schedule->tree(), schedule->At(copy)).loops)
+    if (!Contains(tiles[0], LoopRef(loop)) && !Contains(tiles[1], LoopRef(loop)))
+      order.emplace_back(loop);
   for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {tiles[0][i], tiles[1][i]});
-  schedule->Reorder(Around(block.name, order));
+  schedule->Reorder(order.Of(copy));
   ParallelizeOuter(schedule, block.name, work, target, chosen);
-  schedule->Tensorize(LoopOf(block.name, tiles[0][2]), TransposeIntrinsic(axes->dtype, plan.tile));
+  if (!schedule->tree().Has(tiles[0][2])) Refuse("threads have the loops of a tile");
+  schedule->Tensorize(tiles[0][2].Of(copy), TransposeIntrinsic(axes->dtype, plan.tile));
 }
 
 }  // namespace

@@ -211,7 +211,8 @@ class HostWinograd {
   std::string LanesOf(const std::string& block) const { return LoopsIn(block).back(); }
 
   void TransformInput() {
-    Names loops = plan_.block ? schedule_.ComputeAt(made_[1], At(Name("pb"))) : LoopsOf(made_[1]);
+    Names loops =
+        plan_.block ? Names(schedule_.ComputeAt(made_[1], At(Name("pb")))) : LoopsOf(made_[1]);
     // Points, tiles unless there is one, channels.
     size_t rank = shape_.points.size();
     Names outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
@@ -224,7 +225,8 @@ class HostWinograd {
     const std::string& block = made_[4];
     for (int64_t k = 0; plan_.block && k + 1 < shape_.rank(); ++k)
       schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
-    Names loops = plan_.block ? schedule_.ReverseComputeAt(block, At(Name("pb"))) : LoopsOf(block);
+    Names loops =
+        plan_.block ? Names(schedule_.ReverseComputeAt(block, At(Name("pb")))) : LoopsOf(block);
     size_t rank = shape_.points.size(), several = loops.size() - rank - 1;
     Names outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
         inner(loops.begin() + static_cast<std::ptrdiff_t>(several), loops.end());

@@ -136,6 +136,15 @@ std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& 
   return result;
 }
 
+OwnLoops RequireOwnLoops(const Schedule& schedule, const BlockInfo& block) {
+  RequireLoops(schedule, block);
+  OwnLoops result;
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  for (const ForNode* loop : NestOf(schedule.tree(), node).loops)
+    (UseOf(node, loop->var.node()).reduce ? result.reduce : result.spatial).emplace_back(loop);
+  return result;
+}
+
 LoopsByKind RequireLoops(const Schedule& schedule, const BlockInfo& block) {
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
   if (!loops) Refuse("a loop around block " + block.name + " is not the own loop of an axis");
@@ -154,6 +163,10 @@ bool Contains(const Schedule::Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool Contains(const LoopRefs& loops, const LoopRef& loop) {
+  return std::find(loops.begin(), loops.end(), loop) != loops.end();
+}
+
 Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
   Schedule::Names names;
   for (const std::string& loop : loops) names.push_back(LoopOf(block, loop));
@@ -166,6 +179,23 @@ void MakeInnermost(Schedule* schedule, const std::string& block, const std::stri
   std::erase(*loops, loop);
   loops->push_back(loop);
   schedule->Reorder(Around(block, *loops));
+}
+
+void MakeInnermost(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
+                   LoopRefs* loops) {
+  if (loops->back() == loop) return;
+  LoopRef last = loop;
+  std::erase(*loops, last);
+  loops->push_back(last);
+  schedule->Reorder(loops->Of(block));
+}
+
+LoopRef FuseLoops(Schedule* schedule, const BlockRef& block, const LoopRefs& loops) {
+  LoopRef fused = loops[0];
+  for (size_t i = 1; i < loops.size(); ++i)
+    fused = schedule->Fuse({fused.Of(block), loops[i].Of(block)},
+                           FreshLoopName(*schedule, loops[0] + "_" + loops[i].name()));
+  return fused;
 }
 
 std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops) {
@@ -272,6 +302,15 @@ Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string
               inner = FreshLoopName(*schedule, loop + "_i");
   schedule->Split(LoopOf(block, loop), {lanes}, {outer, inner}, tail);
   return {outer, inner};
+}
+
+LaneLoops SplitLanes(Schedule* schedule, const BlockRef& block, const LoopRef& loop, int64_t lanes,
+                     TailStrategy tail) {
+  if (ir::IsConst(schedule->At(loop)->extent, lanes)) return {{}, loop};
+  std::string outer = FreshLoopName(*schedule, loop + "_o"),
+              inner = FreshLoopName(*schedule, loop + "_i");
+  LoopsMade<2> made = schedule->Split(loop.Of(block), {lanes}, {outer, inner}, tail);
+  return {made[0], made[1]};
 }
 
 TailStrategy VectorTail(const Expr& extent) {

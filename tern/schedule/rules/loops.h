@@ -31,14 +31,22 @@ struct LoopsByKind {
 std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block);
 // Refuses where it has none.
 LoopsByKind RequireLoops(const Schedule& schedule, const BlockInfo& block);
+// The same as references.
+struct OwnLoops {
+  LoopRefs spatial, reduce;
+};
+OwnLoops RequireOwnLoops(const Schedule& schedule, const BlockInfo& block);
 bool Contains(const Schedule::Names& names, const std::string& name);
-// Loops around a block, so that no others are meant.
+bool Contains(const LoopRefs& loops, const LoopRef& loop);
+// Loops around a block, so that no others are meant. Of references that is LoopRefs::Of.
 Schedule::Names Around(const std::string& block, const Schedule::Names& loops);
 // The loop, one of `loops` around a block, becomes the last of them.
 void MakeInnermost(Schedule* schedule, const std::string& block, const std::string& loop,
                    Schedule::Names* loops);
+void MakeInnermost(Schedule* schedule, const BlockRef& block, const LoopRef& loop, LoopRefs* loops);
 // Loops around a block, each right inside of the one before, become one.
 std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops);
+LoopRef FuseLoops(Schedule* schedule, const BlockRef& block, const LoopRefs& loops);
 // The loop of the last row axis, where the loops of the rows are the outer ones; else "".
 std::string RowLoop(const Schedule& schedule, const BlockInfo& block);
 
@@ -70,6 +78,11 @@ struct Lanes {
 };
 Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
                  int64_t lanes, TailStrategy tail = TailStrategy::kLoop);
+struct LaneLoops {
+  LoopRef outer, inner;
+};
+LaneLoops SplitLanes(Schedule* schedule, const BlockRef& block, const LoopRef& loop, int64_t lanes,
+                     TailStrategy tail = TailStrategy::kLoop);
 // For vectors along an axis: of a dynamic extent a masked vector is faster than a scalar loop. That
 // of a static one is code that LLVM vectorizes.
 TailStrategy VectorTail(const tir::Expr& extent);

@@ -81,10 +81,10 @@ bool HasOutputsLast(const BlockInfo& block, const BlockAccess& weights, int64_t 
 
 }  // namespace
 
-void CopyWithDimLast(Schedule* schedule, const std::string& block, const Buffer& buffer, size_t dim,
+void CopyWithDimLast(Schedule* schedule, const BlockRef& block, const Buffer& buffer, size_t dim,
                      const TargetInfo& target) {
-  std::string copy = schedule->CacheRead(block, buffer->name, StorageScope::kGlobal,
-                                         FreshBlockName(*schedule, buffer->name + "_last"));
+  CopyRef copy = schedule->CacheRead(block, buffer, StorageScope::kGlobal,
+                                     FreshBlockName(*schedule, buffer->name + "_last"));
   // Padding is a part of the copy.
   if (!ProducerOf(*schedule, buffer).empty())
     Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(buffer->name); });
@@ -99,8 +99,8 @@ void CopyWithDimLast(Schedule* schedule, const std::string& block, const Buffer&
   ScheduleCopy(schedule, copy, target);
 }
 
-void PutChannelsLast(Schedule* schedule, const std::string& name, const TargetInfo& target) {
-  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
+void PutChannelsLast(Schedule* schedule, const BlockRef& name, const TargetInfo& target) {
+  BlockInfo block = DescribeBlock(schedule->At(name));
   std::optional<size_t> channels = ChannelsOf(block);
   if (block.kind != BlockKind::kConvolution || !channels) return;
   const BlockAxis& axis = block.axes[*channels];

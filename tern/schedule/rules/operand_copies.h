@@ -13,13 +13,13 @@
 namespace tern::schedule {
 
 // A copy of a buffer that a block reads, with one of its dimensions as the last, by its own rule.
-void CopyWithDimLast(Schedule* schedule, const std::string& block, const tir::Buffer& buffer,
+void CopyWithDimLast(Schedule* schedule, const BlockRef& block, const tir::Buffer& buffer,
                      size_t dim, const TargetInfo& target);
 
 // Convolutions whose channels are not contiguous (NCHW): the input and the weights are copied with
 // channels last, and padded to a multiple of a vector. Nothing is done to others, nor to fewer
 // channels than a vector has.
-void PutChannelsLast(Schedule* schedule, const std::string& block, const TargetInfo& target);
+void PutChannelsLast(Schedule* schedule, const BlockRef& block, const TargetInfo& target);
 
 // A padded operand whose rows start at odd elements of narrow types: it is copied as padded, where
 // its rows are whole vectors.

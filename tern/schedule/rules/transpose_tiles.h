@@ -12,22 +12,21 @@ namespace tern::schedule {
 
 // Transposes a float32 copy in register tiles, where it reads along one axis and writes along
 // another. Whether that could be done.
-bool TransposeTiles(Schedule* schedule, const std::string& block, const TargetInfo& target);
+bool TransposeTiles(Schedule* schedule, const BlockRef& block, const TargetInfo& target);
 
 // The same of a copy whose result another block, a fused epilogue, alone reads elementwise: some
 // rows are transposed, in L1, before it takes them.
-bool TransposeTilesFor(Schedule* schedule, const std::string& epilogue, const std::string& block,
+bool TransposeTilesFor(Schedule* schedule, const BlockRef& epilogue, const BlockRef& block,
                        const TargetInfo& target);
 
 // The copy of a result that was computed with its axes in another order: the block that alone reads
 // the result takes it by rows, as above, or else all of it is transposed. Whether that could be
 // done.
-bool TransposeResult(Schedule* schedule, const std::string& copy, const TargetInfo& target);
+bool TransposeResult(Schedule* schedule, const BlockRef& copy, const TargetInfo& target);
 
 // Makes a block read a channels-last copy of its one input: contiguous along the block's last axis.
-// The name of the copy; "" where it is so already, or that axis is no index.
-std::string TransposeChannelsLast(Schedule* schedule, const std::string& block,
-                                  const std::string& name);
+// The copy; none where it is so already, or that axis is no index.
+CopyRef TransposeChannelsLast(Schedule* schedule, const BlockRef& block, const std::string& name);
 
 }  // namespace tern::schedule
 

@@ -36,22 +36,18 @@ int64_t RegisterLanes(const BlockInfo& block) {
 //
 // Declines: floats, sizes that differ or exceed 32 bits, fewer elements than one HVX vector.
 void FillRegisters(Schedule* schedule, const BlockInfo& block, const TargetInfo&) {
-  LoopsByKind loops = RequireLoops(*schedule, block);
-  size_t axis = RequireVectorAxis(block, loops);
-  const std::string& loop = block.axes[axis].loop;
+  size_t axis = RequireVectorAxis(block, RequireLoops(*schedule, block));
+  const LoopRef& loop = block.axes[axis].own_loop;
+  BlockRef ref = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  LoopRefs loops = RequireOwnLoops(*schedule, block).spatial;
   int64_t lanes = RegisterLanes(block);
   std::optional<int64_t> extent = ir::AsConstInt(block.axes[axis].extent);
   if (lanes == 0) Refuse("its elements are not integers of one size, up to 32 bits");
   if (extent && *extent < lanes)
     Refuse("axis " + block.axes[axis].var.name() + " has " + std::to_string(*extent) +
            " elements, and a register " + std::to_string(lanes));
-  if (loops.spatial.back() != loop) {
-    std::erase(loops.spatial, loop);
-    loops.spatial.push_back(loop);
-    schedule->Reorder(Around(block.name, loops.spatial));
-  }
-  Lanes split = SplitLanes(schedule, block.name, loop, lanes);
-  schedule->Vectorize(LoopOf(block.name, split.inner));
+  MakeInnermost(schedule, ref, loop, &loops);
+  schedule->Vectorize(SplitLanes(schedule, ref, loop, lanes).inner.Of(ref));
 }
 
 }  // namespace
