@@ -23,9 +23,13 @@ BlockFacts DeriveFacts(const PrimFunc& function, const Path& path) {
     extents.push_back(iter.extent);
   }
   std::vector<arith::IterRange> loops, bound;  // all of them, and those of its axes
-  bool always = true;
+  bool always = true, is_all = true;
   for (const StmtNode* node : path) {
-    always &= node->kind != StmtKind::kIfThenElse && node->kind != StmtKind::kWhile;
+    is_all &= node->kind != StmtKind::kSeq && node->kind != StmtKind::kFor;
+    // A condition on all of the function, which has nothing outside of it, leaves out no part.
+    bool is_whole = is_all && node->kind == StmtKind::kIfThenElse &&
+                    !static_cast<const IfThenElseNode*>(node)->else_case;
+    always &= (node->kind != StmtKind::kIfThenElse || is_whole) && node->kind != StmtKind::kWhile;
     if (node->kind != StmtKind::kFor) continue;
     const auto* loop = static_cast<const ForNode*>(node);
     loops.push_back({loop->var, {loop->min, loop->extent}});

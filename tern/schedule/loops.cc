@@ -186,6 +186,11 @@ Schedule::Names SplitArgs(const std::string& loop, const SplitFactors& factors, 
 
 LoopRefs Schedule::Split(const LoopRef& loop_ref, const SplitFactors& wanted, Names names,
                          TailStrategy tail) {
+  // Whether conditions around a loop say that it has no more iterations.
+  auto is_no_more = [&](const ForNode* loop, const Expr& number) {
+    return !ir::AsConstInt(loop->extent) && AnalyzerAt(function_, PathTo(tree(), loop))
+                                                .CanProve(ir::LENode::Make(loop->extent, number));
+  };
   return Do("split", SplitArgs(TextOf(loop_ref), wanted, tail), [&] {
     const ForNode* loop = At(loop_ref);
     std::vector<Expr> factors = FactorChecker(function_, loop).Check(wanted);
@@ -220,6 +225,8 @@ LoopRefs Schedule::Split(const LoopRef& loop_ref, const SplitFactors& wanted, Na
                            loop->span, inner);
     Expr outer = analyzer.Simplify(whole ? ir::FloorDiv(loop->extent, product)
                                          : ir::CeilDiv(loop->extent, product));
+    // One tile has all iterations, where there are any.
+    if (!whole && is_no_more(loop, product)) outer = Constant(loop, 1);
     body = ForNode::Make(vars[0], Constant(loop, 0), outer, ForKind::kSerial, body, "", loop->span,
                          annotations);
     ReplaceStmt(loop, body);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tern/arith/linear.h"
 #include "tern/ffi/text.h"
 #include "tern/ir/structural.h"
 #include "tern/tir/analysis/access_regions.h"
@@ -161,8 +162,16 @@ arith::Analyzer AnalyzerAt(const PrimFunc& function, const Path& path) {
       if (!extent.As<VarNode>() && !ir::AsConstInt(extent))
         analyzer.Assume(extent >= ir::MakeConst(extent.dtype(), 0));
   }
-  for (const ForNode* loop : LoopsAround(path))
-    analyzer.BindRange(loop->var, loop->min, loop->extent);
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i]->kind == StmtKind::kFor) {
+      const auto* loop = static_cast<const ForNode*>(path[i]);
+      analyzer.BindRange(loop->var, loop->min, loop->extent);
+    } else if (path[i]->kind == StmtKind::kIfThenElse && i + 1 < path.size()) {
+      const auto* branch = static_cast<const IfThenElseNode*>(path[i]);
+      if (branch->then_case.get() == path[i + 1] && arith::IsFixed(branch->condition))
+        analyzer.Assume(branch->condition);
+    }
+  }
   return analyzer;
 }
 

@@ -71,7 +71,7 @@ std::vector<const tir::BlockNode*> BlocksIn(const tir::Stmt& stmt);
 // The loops of a path, outermost first.
 std::vector<const tir::ForNode*> LoopsAround(const Path& path);
 
-// Knows the extents of the function, and the loops of a path.
+// Knows the extents of the function, and the loops and conditions of a path.
 arith::Analyzer AnalyzerAt(const tir::PrimFunc& function, const Path& path);
 
 // ---- Blocks

@@ -16,13 +16,17 @@ using namespace tern::tir;
 
 namespace {
 
-// The variables that are an extent of an axis of a GEMM.
-std::set<const VarNode*> ExtentsOfGemms(const PrimFunc& function) {
+// The variables that are an extent of an axis of a GEMM, or of a row of several blocks.
+std::set<const VarNode*> ExtentsOfRows(const PrimFunc& function) {
   std::set<const VarNode*> extents;
   for (const BlockInfo& block : DescribeBlocks(function)) {
-    if (block.kind != BlockKind::kMatmul) continue;
-    for (const BlockAxis& axis : block.axes)
-      if (const auto* var = axis.extent.As<VarNode>()) extents.insert(var);
+    bool is_row = block.kind == BlockKind::kSoftmax || block.kind == BlockKind::kNormalization;
+    is_row &= HasFlag(function, attr::kReassociate);
+    if (block.kind != BlockKind::kMatmul && !is_row) continue;
+    for (size_t a = 0; a < block.axes.size(); ++a) {
+      bool counts = !is_row || std::count(block.rows.begin(), block.rows.end(), a) == 0;
+      if (const auto* var = block.axes[a].extent.As<VarNode>(); var && counts) extents.insert(var);
+    }
   }
   return extents;
 }
@@ -30,7 +34,7 @@ std::set<const VarNode*> ExtentsOfGemms(const PrimFunc& function) {
 // Those of them that are the length of a tensor's rows, and how many elements a vector has there.
 std::map<const VarNode*, int64_t> RowLengths(const PrimFunc& function, const TargetInfo& target) {
   std::map<const VarNode*, int64_t> lengths;
-  std::set<const VarNode*> extents = ExtentsOfGemms(function);
+  std::set<const VarNode*> extents = ExtentsOfRows(function);
   for (const Param& param : function->params) {
     if (!param.is_tensor() || param.buffer->shape.size() < 2 || !param.buffer->strides.empty())
       continue;

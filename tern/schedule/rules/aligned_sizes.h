@@ -11,7 +11,8 @@
 namespace tern::schedule {
 
 // Rows of a dynamic length may start anywhere, and are then copied element by element. A device's
-// function with such a GEMM has a version for lengths that are multiples of a vector:
+// function with such a GEMM, softmax or normalization has a version for lengths that are multiples
+// of a vector:
 //
 //   if k % 8 == 0 && n % 8 == 0 && is_aligned(A, 16) && ... {
 //     let k_8 = k // 8                 what can be proven of k_8 * 8 cannot be of k
@@ -21,7 +22,7 @@ namespace tern::schedule {
 struct AlignedSizes : FunctionView {
   tir::Expr when;  // of the function's own extents and tensors
 };
-// Nothing where no GEMM of the function has rows of a dynamic length.
+// Nothing where no such block of the function has rows of a dynamic length.
 std::optional<AlignedSizes> AlignSizes(const tir::PrimFunc& function, const TargetInfo& target);
 // The same where the rows of results, and of what is added to them, may have any length: of few
 // rows or columns the time is that of an operand's vectors. Nothing where that is no difference, or

@@ -236,16 +236,35 @@ std::string LoopOfOneThread(const PrimFunc& function) {
   return finder.found;
 }
 
-// The function with the schedules that the rules choose, and threads for all that they leave.
+// A function under a condition, which rules and steps then know to hold; and without it again.
+PrimFunc Where(const PrimFunc& function, const Expr& condition) {
+  return function.WithBody(IfThenElseNode::Make(condition, function->body));
+}
+PrimFunc Unconditional(const PrimFunc& function, const Expr& condition) {
+  struct Remover : StmtMutator {
+    using StmtMutator::MutateNode;
+    Stmt MutateNode(const IfThenElseNode* node, const Stmt& self) override {
+      return node->condition.same(*condition) ? node->then_case : MutateChildren(node, self);
+    }
+    const Expr* condition = nullptr;
+  } remover;
+  remover.condition = &condition;
+  return function.WithBody(remover.Mutate(function->body));
+}
+
+// The function with the schedules that the rules choose, and threads for all that they leave. Rules
+// know that `where` holds; null: nothing.
 PrimFunc ScheduleBlocks(const PrimFunc& function, const TargetInfo& target,
-                        std::vector<Asked>* asked, std::vector<RuleResult>* results) {
-  Schedule schedule(function);
+                        std::vector<Asked>* asked, std::vector<RuleResult>* results,
+                        const Expr& where = {}) {
+  Schedule schedule(where ? Where(function, where) : function);
   SplitPhases(&schedule, results);
   SplitUpdates(&schedule, target, results);
   InlineProducers(&schedule, target, results);
   SplitBorders(&schedule, target, results);
   ApplyToBlocks(&schedule, target, asked, results);
   PrimFunc scheduled = schedule.trace().steps.empty() ? function : schedule.function();
+  if (where) scheduled = Unconditional(scheduled, where);
   if (!target.is_device) return scheduled;
   PrimFunc bound = BindOtherThreads(scheduled);
   NoteSingleThreads(bound, results);
@@ -294,7 +313,7 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
     if (one) singles.try_emplace(one, function, version.one);
     std::vector<RuleResult> results;
     PrimFunc other = ScheduleBlocks(one ? singles.at(one).function() : function, version.target,
-                                    &asked, &results);
+                                    &asked, &results, version.bounds ? version.when : Expr());
     if (!one && StructuralEqual(other, scheduled)) continue;
     if (!made.empty() && made.back().one.get() == one &&
         StructuralEqual(other, made.back().function)) {
@@ -363,11 +382,14 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
                   one.refusals.empty() ? "no block of the function is for this rule on this target"
                                        : ffi::Join(one.refusals));
   if (!asked.empty()) return scheduled;
-  std::vector<GemmVersion> versions = FindGemmVersions(function, target);
-  for (auto* find : {FindReductionVersions, FindShortRowVersions})
-    for (GemmVersion& version : find(function, target)) versions.push_back(std::move(version));
-  std::vector<GemmVersion> others = versions;
+  std::vector<GemmVersion> versions = FindGemmVersions(function, target), others = versions;
+  auto add = [&](const PrimFunc& of, std::vector<GemmVersion>* all) {
+    for (auto* find : {FindReductionVersions, FindShortRowVersions})
+      for (GemmVersion& version : find(of, target)) all->push_back(std::move(version));
+  };
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
+  add(function, &others);
+  add(aligned ? aligned->function : function, &versions);
   // An extent of 1 is no multiple.
   if (aligned) {
     std::erase_if(others, [](const GemmVersion& version) { return version.is_rare; });

@@ -2,6 +2,7 @@
 //
 // Softmax and normalization on devices: chains of blocks over the same rows.
 #include <algorithm>
+#include <cmath>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -72,15 +73,11 @@ std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names&
   return result;
 }
 
-// Copies a row that several blocks read to shared memory, if it fits.
-void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
-              const TargetInfo& target, int64_t length, Schedule::Names* copies) {
-  int64_t bytes = 0;
+// Copies rows that several blocks read to memory of the thread block, or of its threads.
+Schedule::Names CopyRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
+                         StorageScope scope) {
+  Schedule::Names copies;
   for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
-    bytes += length * buffer->dtype.bytes();
-    // Several blocks at a time hide what each waits for.
-    constexpr int64_t kMost = 48 << 10, kForResults = 1024;
-    if (length == 0 || bytes + kForResults > std::min(kMost, target.shared_bytes)) return;
     Try(schedule, [&](Schedule* attempt) {
       std::string copy;
       for (const std::string& name : blocks) {
@@ -90,13 +87,14 @@ void KeepRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
         });
         if (!reads) continue;
         if (copy.empty())
-          copy = attempt->CacheRead(name, buffer->name, StorageScope::kShared);
+          copy = attempt->CacheRead(name, buffer->name, scope);
         else
           attempt->ReuseCache(name, copy);
       }
-      copies->push_back(copy);
+      copies.push_back(copy);
     });
   }
+  return copies;
 }
 
 // Inlines elementwise blocks of the row.
@@ -132,24 +130,80 @@ bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const T
 
 // row_per_thread_block: softmax, normalization.
 //
-//   for row bind(blockIdx.x) {
-//     X_shared = X[row]                                   # once, where it fits in 48 KiB
-//     for each reduction { for threads { ... } }          # vector loads; shuffles, shared memory
-//     for threads { Y[row] = ... }                        # vector stores; elementwise is inlined
-//   }
+//   for row / rows bind(blockIdx.x)
+//     for row in rows bind(threadIdx.y) {
+//       X_kept = X[row]                                   # once: registers, or shared memory
+//       for each reduction { for threads { ... } }        # vector loads; shuffles, shared memory
+//       for threads { Y[row] = ... }                      # vector stores; elementwise is inlined
+//     }
 //
-// Rows of up to 1024 elements are several of a thread block, along threadIdx.y, each of a warp; of
-// a dynamic length up to 512, in a version of its own (reduction_versions.h). Declines: floats
-// without `reassociate`, results that do not fit in shared memory.
+// A row of dynamic length is kept where a version of the function bounds it (reduction_versions.h):
+// its loops have as many steps as the longest one, those beyond its end do nothing. Otherwise each
+// block reads it again. Declines: floats without `reassociate`, results that do not fit in shared
+// memory.
+//
+// The cost is the largest of what memory takes, what thread blocks that follow each other wait for,
+// and the instructions; and a fifth of the others.
 
-// What a thread loads at once where rows are few, on average of vectors and single elements; half
-// of the vectors that it has where they are many.
-constexpr int64_t kElementsAtOnce = 2, kVectorsAtOnce = 2;
-// Longer rows have a thread block each. Those of a warp that are longer than the other, too, where
-// they are few.
-constexpr int64_t kShortRow = 1024, kWarpRow = 512;
-// Threads that keep a multiprocessor busy, if each has several loads under way.
-constexpr int64_t kBusyThreads = 512;
+// Where a thread block has the elements of its rows.
+enum Keep : int64_t { kNowhere, kShared, kRegisters };
+
+struct RowPlan : PlanCost {
+  int64_t threads = 1;  // that share a row
+  int64_t rows = 1;     // of a thread block; several are of a warp each, or less
+  int64_t lanes = 1;    // elements that a thread moves at once
+  int64_t keep = kNowhere;
+
+  static const std::vector<PlanField<RowPlan>>& Fields() {
+    using P = RowPlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"threads", &P::threads}, {"rows", &P::rows}, {"lanes", &P::lanes}, {"keep", &P::keep}};
+    return fields;
+  }
+};
+
+// Guesses of what is dynamic: there are fewer rows where they are long.
+constexpr int64_t kLikelyRows = 4096, kLikelyLength = 1 << 16, kLikelyElements = 1 << 24;
+// Rows that may be longer than this are not kept.
+constexpr int64_t kMostBound = 1 << 16;
+// Elements of a thread in registers, of four bytes or less each, and of the loop over them.
+constexpr int64_t kMostKept = 32, kMostSteps = 16;
+// Shared memory of a thread block that keeps rows: several of them hide what each waits for.
+constexpr int64_t kMostShared = 48 << 10, kSharedForResults = 1024;
+// Of a multiprocessor: thread blocks, memory that they share, registers; warps that keep it busy.
+constexpr double kResidentBlocks = 32, kResidentShared = 220 << 10, kRegistersOfAll = 65536;
+constexpr double kBusyWarps = 64;
+// Registers of a thread, and of each element that it keeps.
+constexpr double kRegistersOfThread = 24, kRegistersOfElement = 1;
+// Bytes from memory in a cycle, to a single multiprocessor, and from L2.
+constexpr double kBytesPerCycle = 2400, kBytesOfOne = 24, kCachedBytesPerCycle = 5000;
+// Cycles before the first load of a thread block, until loads are there, of each element in each
+// block of the program, more where it is not in a register, until a warp has combined its parts,
+// and several warps.
+constexpr double kStartCycles = 800, kLatency = 700, kElementCycles = 25, kLoadCycles = 25;
+constexpr double kWarpCycles = 150, kBarrierCycles = 100, kOtherWarpCycles = 10;
+// Loads that are under way at once, in a loop. Instructions of a multiprocessor in a cycle; those
+// of an element in each block, of a step, and of a load from other than registers.
+constexpr double kLoadsAtOnce = 4, kIssued = 128;
+constexpr double kElementWork = 5, kStepWork = 6, kLoadWork = 8;
+// Cycles of a multiprocessor to begin a thread block.
+constexpr double kBlockCycles = 25;
+// The part of what is not the longest that it does not hide.
+constexpr double kNotHidden = 0.2;
+
+// What the plans of a row depend on.
+struct RowProblem {
+  int64_t count = 0, length = 0;  // of rows, and of the elements of one; 0: dynamic
+  int64_t bound = 0;              // that a dynamic length is known not to exceed; 0: none
+  int64_t lanes = 1;              // that all blocks can move
+  int64_t bytes = 4;              // of an element that is read
+  int64_t kept = 0;               // tensors that several blocks read
+  int64_t kept_bytes = 0;         // of an element of all of them
+  int64_t blocks = 1;             // that go through a row
+  bool is_one_loop = false;       // the elements of a row are one axis
+
+  int64_t most() const { return length > 0 ? length : bound; }
+};
 
 // The axis that a block moves vectors along, or reduces vectors of one result along.
 std::optional<size_t> AxisOfVectors(const BlockInfo& info) {
@@ -161,36 +215,169 @@ std::optional<size_t> AxisOfVectors(const BlockInfo& info) {
   return axis && info.axes[*axis].kind == IterKind::kReduce ? axis : std::nullopt;
 }
 
-// Elements of a row; 0: dynamic.
-int64_t RowLength(const BlockInfo& block) {
-  int64_t length = 1;
-  for (size_t a = 0; a < block.axes.size(); ++a)
-    if (std::count(block.rows.begin(), block.rows.end(), a) == 0)
-      length *= ConstExtent(block.axes[a]);
-  return length;
+// Lanes of a block along its innermost loop: as many as divide its extent.
+int64_t LanesOf(const BlockInfo& info, const std::string& loop, const TargetInfo& target) {
+  std::optional<size_t> axis = AxisOfVectors(info);
+  bool moves =
+      axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
+  int64_t lanes = moves ? MostLanes(info, *axis, target) : 1;
+  auto divides = [&] {
+    Expr extent = info.axes[*axis].extent;
+    Expr rest = ir::FloorMod(extent, ir::MakeConst(extent.dtype(), static_cast<double>(lanes)));
+    return ir::IsConst(arith::Analyzer().Simplify(rest), 0);
+  };
+  while (lanes > 1 && !divides()) lanes /= 2;
+  return lanes;
 }
 
-// Rows of a thread block of so many threads each, where there are enough rows for the device.
-int64_t RowsOfBlock(const BlockInfo& block, int64_t threads, const TargetInfo& target) {
-  int64_t rows = std::min(kBlockThreads, target.max_threads) / threads, all = 1;
-  for (size_t axis : block.rows) all *= ConstExtent(block.axes[axis]);
-  while (rows > 1 && all > 0 && all < rows * target.busy_blocks) rows /= 2;
-  return rows;
+std::string InnerLoop(const Schedule& schedule, const std::string& name) {
+  Nest own = NestOf(schedule.tree(), FindBlockNamed(schedule, name));
+  if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
+  return own.loops.back()->var.name();
 }
 
-// Whether rows of so many threads keep the device busy.
-bool IsFull(const BlockInfo& block, int64_t threads, const TargetInfo& target) {
-  int64_t all = 1;
-  for (size_t axis : block.rows) all *= ConstExtent(block.axes[axis]);
-  return all * threads >= target.busy_blocks * kBusyThreads;
+// The most elements that a row has by the condition of a version; 0: any number.
+int64_t BoundOf(const Schedule& schedule, const BlockInfo& block) {
+  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  arith::Analyzer analyzer = AnalyzerAt(schedule.function(), PathTo(schedule.tree(), node));
+  for (size_t a = 0; a < block.axes.size(); ++a) {
+    if (std::count(block.rows.begin(), block.rows.end(), a) > 0) continue;
+    int64_t most = analyzer.Bounds(block.axes[a].extent).hi;
+    return most <= kMostBound ? most : 0;
+  }
+  return 0;
 }
 
-// Elements of a vector of the narrowest tensor.
-int64_t LanesOf(const BlockInfo& block, const TargetInfo& target) {
-  int64_t bytes = std::max<int64_t>(target.vector_bytes, 4);
-  for (const BlockAccess& access : block.accesses)
-    bytes = std::min<int64_t>(bytes, std::max(access.buffer->dtype.bytes(), 1));
-  return std::max<int64_t>(target.vector_bytes / bytes, 1);
+RowProblem Describe(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+  RowProblem problem;
+  problem.count = problem.length = 1;
+  for (size_t a = 0; a < block.axes.size(); ++a) {
+    bool is_row = std::count(block.rows.begin(), block.rows.end(), a) > 0;
+    (is_row ? problem.count : problem.length) *= ConstExtent(block.axes[a]);
+  }
+  problem.is_one_loop = block.rows.size() + 1 == block.axes.size();
+  if (problem.length == 0 && problem.is_one_loop) problem.bound = BoundOf(schedule, block);
+  Schedule probe = schedule;
+  Schedule::Names all = InlineElements(&probe, block);
+  all.push_back(block.name);
+  std::vector<Buffer> kept = SharedReads(probe, all, block.rows.size());
+  problem.kept = static_cast<int64_t>(kept.size());
+  for (const Buffer& buffer : kept) problem.kept_bytes += std::max(buffer->dtype.bytes(), 1);
+  problem.lanes = target.vector_bytes;
+  problem.blocks = 0;
+  for (const std::string& name : all) {
+    BlockInfo info = DescribeBlock(FindBlockNamed(probe, name));
+    if (info.axes.size() <= block.rows.size()) continue;
+    ++problem.blocks;
+    problem.lanes = std::min(problem.lanes, LanesOf(info, InnerLoop(probe, name), target));
+  }
+  problem.lanes = std::max<int64_t>(problem.lanes, 1);
+  problem.bytes = kept.empty() ? 4 : problem.kept_bytes;
+  return problem;
+}
+
+void SetCost(const RowProblem& problem, const TargetInfo& target, RowPlan* plan) {
+  auto as = [](int64_t number) { return static_cast<double>(number); };
+  double most = as(problem.most());
+  if (most == 0) most = as(target.likely_steps > 0 ? target.likely_steps : kLikelyLength);
+  double count =
+      problem.count > 0 ? as(problem.count) : std::min(as(kLikelyRows), as(kLikelyElements) / most);
+  // Of the lengths that a version is for, most are below the longest.
+  double length = problem.length > 0 ? most : most * 3 / 4;
+  double processors = as(target.busy_blocks), threads = as(plan->threads * plan->rows);
+  double blocks = std::ceil(count / as(plan->rows)), passes = as(problem.blocks);
+  double steps = std::ceil(most / as(plan->threads * plan->lanes)), own = steps * as(plan->lanes);
+  bool is_kept = plan->keep != kNowhere, in_registers = plan->keep == kRegisters;
+  double bytes = count * length * as(problem.bytes);
+  plan->limit = 2 * bytes / kBytesPerCycle;
+  double memory = 2 * bytes / std::min(kBytesPerCycle, kBytesOfOne * blocks) +
+                  (is_kept ? 0 : (passes - 1) * bytes / kCachedBytesPerCycle);
+  // Of a multiprocessor: thread blocks, and warps.
+  double registers = kRegistersOfThread + (in_registers ? kRegistersOfElement * own : 0);
+  double resident = std::min(
+      {kResidentBlocks, as(kResidentThreads) / threads, kRegistersOfAll / registers / threads});
+  if (plan->keep == kShared)
+    resident =
+        std::min(resident, kResidentShared / (most * as(plan->rows * problem.kept_bytes) + 1024));
+  double warps = std::min(resident, blocks / processors) * threads / 32;
+  double combined = kWarpCycles + (plan->threads > 32 ? kBarrierCycles : 0) +
+                    as(plan->threads) / 32 * kOtherWarpCycles;
+  double waited =
+      kStartCycles +
+      passes * (combined + own * (kElementCycles + (in_registers ? 0 : kLoadCycles))) +
+      std::ceil(steps / (in_registers ? steps : kLoadsAtOnce)) * kLatency * (is_kept ? 1 : passes);
+  waited *= std::max(1.0, blocks / (processors * resident));
+  double element = kElementWork + kStepWork / as(plan->lanes) + (in_registers ? 0 : kLoadWork);
+  double work = blocks * threads * passes * (own * element + combined / 4) /
+                    (processors * kIssued) * std::max(1.0, kBusyWarps / warps) +
+                blocks * kBlockCycles / processors;
+  double longest = std::max({memory, waited, work});
+  plan->cycles = longest + kNotHidden * (memory + waited + work - longest);
+}
+
+void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const RowPlan& plan);
+
+// Drops plans that are like one which is cheaper than all others, and is refused: whether rows may
+// share a thread block, or be kept, depends on what all blocks read. Whether any is left.
+bool DropRefused(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target,
+                 std::vector<RowPlan>* plans) {
+  while (!plans->empty()) {
+    RowPlan best =
+        *std::min_element(plans->begin(), plans->end(),
+                          [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+    Schedule probe = schedule;
+    if (Try(&probe, [&](Schedule* attempt) { ApplyRows(attempt, block, target, best); }))
+      return true;
+    std::erase_if(*plans, [&](const RowPlan& plan) {
+      return (plan.rows > 1) == (best.rows > 1) && plan.keep == best.keep;
+    });
+  }
+  return false;
+}
+
+std::vector<RowPlan> RowPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                              const Wanted<RowPlan>& want) {
+  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
+  RequireReassociate(*schedule);
+  RowProblem problem = Describe(*schedule, block, target);
+  int64_t warp = std::max<int64_t>(target.warp_size, 32), most = problem.most();
+  int64_t likely = most > 0 ? most : target.likely_steps > 0 ? target.likely_steps : kLikelyLength;
+  std::vector<RowPlan> plans;
+  auto add = [&](int64_t threads, int64_t rows, int64_t lanes, int64_t keep) {
+    RowPlan plan;
+    plan.threads = threads;
+    plan.rows = rows;
+    plan.lanes = lanes;
+    plan.keep = keep;
+    SetCost(problem, target, &plan);
+    plans.push_back(plan);
+  };
+  int64_t lanes = problem.lanes, groups = (likely + lanes - 1) / lanes;
+  for (int64_t threads = PowerFor(groups, warp / 4);
+       threads <= std::min(PowerFor(groups, 1024), target.max_threads); threads *= 2) {
+    int64_t own = (most + threads * lanes - 1) / (threads * lanes) * lanes;
+    int64_t all = threads > warp ? 1 : std::min(kBlockThreads, target.max_threads) / threads;
+    if (problem.count > 0) all = std::min(all, PowerFor((problem.count + 1) / 2, all));
+    for (int64_t rows = 1; rows <= all && (rows == 1 || problem.is_one_loop); rows *= 2) {
+      bool fits = most > 0 && problem.kept > 0;
+      if (fits && problem.is_one_loop && own <= kMostSteps * lanes &&
+          own * problem.kept_bytes <= kMostKept * 4)
+        add(threads, rows, lanes, kRegisters);
+      if (fits && most * rows * problem.kept_bytes + kSharedForResults <=
+                      std::min(kMostShared, target.shared_bytes))
+        add(threads, rows, lanes, kShared);
+      else
+        add(threads, rows, lanes, kNowhere);
+    }
+  }
+  std::erase_if(plans, [&](const RowPlan& plan) { return !want.Allows(plan); });
+  // Rows that can be kept are.
+  std::vector<RowPlan> kept = plans, others = plans;
+  std::erase_if(kept, [](const RowPlan& plan) { return plan.keep == kNowhere; });
+  std::erase_if(others, [](const RowPlan& plan) { return plan.keep != kNowhere; });
+  if (DropRefused(*schedule, block, target, &kept)) return kept;
+  return DropRefused(*schedule, block, target, &others) ? others : plans;
 }
 
 // The loops of rows become thread blocks, so many rows each. The loop of the blocks.
@@ -209,65 +396,102 @@ std::string BindRows(Schedule* schedule, const BlockInfo& block, int64_t rows_of
   return row;
 }
 
-void ShareRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-               int64_t threads, int64_t rows_of_block) {
-  int64_t length = RowLength(block);
+// All loops over the elements of a row have the same number of steps.
+void PadRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank, int64_t steps) {
+  for (const std::string& name : blocks) {
+    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+    if (nest.loops.size() <= rank || ir::IsConst(nest.loops.back()->extent, steps)) continue;
+    Lanes padded =
+        SplitLanes(schedule, name, nest.loops.back()->var.name(), steps, TailStrategy::kGuard);
+    for (const ForNode* loop : NestOf(schedule->tree(), FindBlockNamed(*schedule, name)).loops)
+      if (loop->var.name() == padded.outer && !ir::IsConst(loop->extent, 1))
+        Refuse("it cannot be proven that rows of block " + name + " have no more than " +
+               std::to_string(steps) + " elements");
+  }
+}
+
+// The loop of the rows of a thread block around that of the elements.
+const ForNode* LoopOfRows(const Nest& own, int64_t rows) {
+  for (size_t i = own.loops.size() - 1; i-- > 0;) {
+    if (ir::IsConst(own.loops[i]->extent, rows)) return own.loops[i];
+    if (!ir::IsConst(own.loops[i]->extent, 1)) break;
+  }
+  Refuse("block " + own.block->name + " has no loop of rows");
+}
+
+// Each thread has some vectors of a row in registers: those that it uses in all blocks.
+void KeepInRegisters(Schedule* schedule, const std::string& copy, const RowPlan& plan) {
+  size_t rank = FindAllocation(schedule->function()->body, copy)->buffer->shape.size();
+  std::string axes, indices;
+  for (size_t d = 0; d < rank; ++d) {
+    std::string axis = "i" + std::to_string(d);
+    axes += (d ? ", " : "") + axis;
+    if (d + 1 < rank) indices += axis + ", ";
+    if (d + 1 < rank) continue;
+    std::string lanes = std::to_string(plan.lanes), threads = std::to_string(plan.threads);
+    indices += axis + " // " + std::to_string(plan.threads * plan.lanes) + ", " + axis + " // " +
+               lanes + " % " + threads + ", " + axis + " % " + lanes;
+  }
+  schedule->TransformLayout(copy, IndexMap::Parse("(" + axes + ") -> (" + indices + ")"));
+}
+
+// A loop over the elements of a row, of a multiple of the threads' vectors, by threads.
+void SpreadRegisters(Schedule* schedule, const std::string& name, const std::string& loop,
+                     const RowPlan& plan) {
+  Schedule::Names loops = {FreshLoopName(*schedule, loop + "_o"),
+                           FreshLoopName(*schedule, loop + "_t"),
+                           FreshLoopName(*schedule, loop + "_v")};
+  schedule->Split(LoopOf(name, loop), {plan.threads, plan.lanes}, loops);
+  // A thread has all of its elements before threads combine what they have.
+  schedule->Reorder(Around(name, {loops[1], loops[0], loops[2]}));
+  schedule->Unroll(LoopOf(name, loops[0]));
+  schedule->Bind(LoopOf(name, loops[1]), kThreadX);
+  if (plan.lanes > 1) schedule->Vectorize(LoopOf(name, loops[2]));
+}
+
+void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const RowPlan& plan) {
+  RowProblem problem = Describe(*schedule, block, target);
+  size_t rank = block.rows.size();
   Schedule::Names members = InlineElements(schedule, block), all = members, copies;
   all.push_back(block.name);
-  KeepRows(schedule, all, block.rows.size(), target, length * rows_of_block, &copies);
-  Schedule::Names shared = copies;
+  bool in_registers = plan.keep == kRegisters;
+  if (plan.keep != kNowhere)
+    copies =
+        CopyRows(schedule, all, rank, in_registers ? StorageScope::kLocal : StorageScope::kShared);
+  int64_t step = plan.threads * plan.lanes;
+  if (in_registers || problem.bound > 0)
+    PadRows(schedule, all, rank, (problem.most() + step - 1) / step * step);
+  Schedule::Names shared;
+  if (!in_registers) shared = copies;
   for (const std::string& name : members) {
     BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
     shared.push_back(info.accesses[0].buffer->name);
     schedule->SetScope(shared.back(), StorageScope::kShared);
   }
-  std::string row = BindRows(schedule, block, rows_of_block);
+  std::string row = BindRows(schedule, block, plan.rows);
   for (size_t i = members.size(); i-- > 0;)
     schedule->ComputeAt(members[i], LoopOf(block.name, row));
   for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
   // Which row it is of several dynamic axes cannot be told: all of them would be computed.
   if (!FitShared(*schedule, shared, target))
     Refuse("a row does not fit in shared memory, or its size is dynamic");
+  if (in_registers)
+    for (const std::string& copy : copies) KeepInRegisters(schedule, copy, plan);
 
   all.insert(all.begin(), copies.begin(), copies.end());
   for (const std::string& name : all) {
-    const BlockNode* node = FindBlockNamed(*schedule, name);
-    BlockInfo info = DescribeBlock(node);
-    Nest own = NestOf(schedule->tree(), node);
-    if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
-    std::optional<size_t> axis = AxisOfVectors(info);
-    std::string loop = own.loops.back()->var.name();
-    bool moves =
-        axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
-    int64_t lanes = moves ? MoveLanes(info, *axis, target) : 1;
-    if (rows_of_block > 1) {
-      const ForNode* rows = own.loops.size() > 1 ? own.loops[own.loops.size() - 2] : nullptr;
-      if (!rows || !ir::IsConst(rows->extent, rows_of_block))
-        Refuse("block " + name + " has no loop of rows");
-      schedule->Bind(LoopOf(name, rows->var.name()), kThreadY);
-    }
-    SpreadRow(schedule, name, loop, threads, lanes);
+    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
+    Nest own = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+    std::string loop = InnerLoop(*schedule, name);
+    if (plan.rows > 1)
+      schedule->Bind(LoopOf(name, LoopOfRows(own, plan.rows)->var.name()), kThreadY);
+    if (in_registers)
+      SpreadRegisters(schedule, name, loop, plan);
+    else
+      SpreadRow(schedule, name, loop, plan.threads,
+                problem.bound > 0 ? plan.lanes : LanesOf(info, loop, target));
   }
-}
-
-void RowsInBlocks(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
-  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
-  RequireReassociate(*schedule);
-  int64_t length = RowLength(block), warp = std::max<int64_t>(target.warp_size, 32);
-  int64_t likely = length > 0 ? length : target.likely_steps;
-  if (likely > 0 && likely <= kShortRow && block.rows.size() + 1 == block.axes.size()) {
-    int64_t threads = PowerFor(likely, warp), rows = RowsOfBlock(block, threads, target);
-    bool is_full = likely <= kWarpRow || IsFull(block, threads, target);
-    if (rows > 1 && is_full &&
-        Try(schedule, [&](Schedule* attempt) { ShareRows(attempt, block, target, threads, rows); }))
-      return;
-  }
-  int64_t threads = length > 0 ? ThreadsForRow(length, kElementsAtOnce, target)
-                               : ThreadsForRow(4 * kUnknownExtent, 1, target);
-  int64_t few =
-      length > 0 ? ThreadsForRow(length, kVectorsAtOnce * LanesOf(block, target), target) : threads;
-  if (IsFull(block, few, target)) threads = few;
-  ShareRows(schedule, block, target, threads, 1);
 }
 
 }  // namespace
@@ -276,11 +500,11 @@ void RegisterDeviceRowRules() {
   using K = BlockKind;
   RegisterRule(
       {.name = "row_per_thread_block",
-       .description = "one thread block per row: the row is read once and reduced by the block",
+       .description = "the threads of a block, or of a warp, share a row, which is read once",
        .kinds = {K::kSoftmax, K::kNormalization},
        .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
        .priority = 30,
-       .apply = RowsInBlocks});
+       .planned = Planned<RowPlan>(RowPlans, ApplyRows)});
 }
 
 }  // namespace tern::schedule

@@ -122,6 +122,17 @@ void ScanTiles(Schedule* schedule, const std::string& name, const Names& rows,
   }
 }
 
+// The most steps that a scan has by the condition of a version; 0: any number.
+int64_t MostSteps(const Schedule& schedule, const std::string& name, const std::string& scan) {
+  const BlockNode* node = FindBlockNamed(schedule, name);
+  arith::Analyzer analyzer = AnalyzerAt(schedule.function(), PathTo(schedule.tree(), node));
+  for (const ForNode* loop : NestOf(schedule.tree(), node).loops) {
+    int64_t most = loop->var.name() == scan ? analyzer.Bounds(loop->extent).hi : 0;
+    if (most > 0 && most <= kThreads * kMostSteps) return most;
+  }
+  return 0;
+}
+
 void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth);
 
 // The parts' totals as a reduction, their carries as a scan.
@@ -139,8 +150,9 @@ void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& tar
   order.push_back(loops.scan);
   if (order.size() > 1) schedule->Reorder(Around(name, order));
   int64_t tile = kThreads * kMostSteps;
-  if (loops.length > 0 && loops.length <= tile && !loops.spatial.empty())
-    return ScanTiles(schedule, name, loops.spatial, loops.scan, loops.length);
+  int64_t most = loops.length > 0 ? loops.length : MostSteps(*schedule, name, loops.scan);
+  if (most > 0 && most <= tile && !loops.spatial.empty())
+    return ScanTiles(schedule, name, loops.spatial, loops.scan, most);
   Names made = schedule->SplitScan(name, LoopOf(name, order[0]), tile,
                                    FreshNames(*schedule, name, {"_tile_totals", "_tile_carries"}));
   Names rows = loops.spatial;

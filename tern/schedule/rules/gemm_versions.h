@@ -37,6 +37,7 @@ struct GemmVersion {
   tir::Var one;          // an extent that is 1; null: none
   bool is_rare = false;  // worth no kernel for sizes that are not aligned
   bool is_few = false;   // for few rows or columns, so that the other operand is read once
+  bool bounds = false;   // the condition stands around the loops when rules see them
 };
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.

@@ -27,8 +27,12 @@ constexpr int64_t kThreadResults = 1 << 20;
 
 // Up to so many steps are few, and taken as so many: a warp's, or those of a thread block.
 constexpr Guess kFewSteps[] = {{512, 64}, {8192, 4096}};
-// The same of the elements of a row of several blocks: a warp's.
-constexpr Guess kShortRow[] = {{1024, 64}};
+// Up to so many elements of a row of several blocks are in registers, or shared memory: the loops
+// of a row have as many steps.
+constexpr int64_t kKeptRows[] = {128, 512, 1024, 2048, 4096, 8192, 16384};
+
+// The same of the steps of scans along rows: tiles of a thread block.
+constexpr int64_t kScannedRows[] = {128, 512, 1056, 2112};
 
 // Up to so many neighbouring results are few, and have so many threads, where others have a warp.
 constexpr Guess kFewColumns = {16, 8};
@@ -69,6 +73,12 @@ Expr DynamicSteps(const BlockInfo& block) {
         block, [&](size_t a) { return std::count(block.rows.begin(), block.rows.end(), a) == 0; });
   if (block.kind != BlockKind::kReduction) return {};
   return DynamicSize(block, [&](size_t a) { return block.axes[a].kind == IterKind::kReduce; });
+}
+
+// The steps of a scan.
+Expr DynamicScan(const BlockInfo& block) {
+  if (block.kind != BlockKind::kScan) return {};
+  return DynamicSize(block, [&](size_t a) { return block.axes[a].kind == IterKind::kScan; });
 }
 
 // The results that are neighbours where a reduction reads them, and not all of its results.
@@ -177,6 +187,16 @@ Expr AreFew(const std::vector<Expr>& sizes, int64_t limit) {
   return analyzer.Simplify(when);
 }
 
+// That none of them is 0, so that rows which are padded have a first step.
+Expr AreSome(const std::vector<Expr>& sizes) {
+  Expr when;
+  for (const Expr& size : sizes) {
+    Expr some = ir::GENode::Make(size, ir::MakeConst(size.dtype(), 1));
+    when = when ? when && some : some;
+  }
+  return arith::Analyzer().Simplify(when);
+}
+
 }  // namespace
 
 std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const TargetInfo& target) {
@@ -206,7 +226,22 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
     versions.back().target.likely_steps = kThreadSteps.likely;
     versions.back().target.likely_results = kThreadResults;
   }
-  if (!steps.empty()) HasRows(function) ? add_steps(kShortRow) : add_steps(kFewSteps);
+  auto add_bounded = [&](const std::vector<Expr>& sizes, const auto& limits) {
+    for (int64_t most : limits) {
+      versions.push_back(
+          {.when = AreFew(sizes, most) && AreSome(sizes), .target = target, .bounds = true});
+      versions.back().target.likely_steps = most;
+    }
+  };
+  std::vector<Expr> scans = DynamicSizes(function, DynamicScan);
+  if (!steps.empty() && HasRows(function)) {
+    // Rows of floats are shared by threads where their order is free.
+    if (HasFlag(function, attr::kReassociate)) add_bounded(steps, kKeptRows);
+  } else if (!steps.empty()) {
+    add_steps(kFewSteps);
+  } else if (!scans.empty()) {
+    add_bounded(scans, kScannedRows);
+  }
   auto add_results = [&](const TargetInfo& base, const Expr& where) {
     if (results.empty()) return;
     for (const Guess& guess : kGuesses) {

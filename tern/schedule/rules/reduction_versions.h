@@ -12,10 +12,15 @@ namespace tern::schedule {
 //   if n <= 16 { many parts } else if n <= 512 { some } ... else { none }
 //
 // All but the last one, the fewest results first. None where the results of all reductions are
-// static, or where their number is not known before the loops. The same for few steps, and for
-// short rows of softmax and norms, which have few threads each, unless there are products too:
+// static, or where their number is not known before the loops. The same for few steps, unless
+// there are products too:
 //
 //   if m <= 512 { several rows of a thread block } else { one }
+//
+// And for rows of softmax and norms, and of scans, that are short enough to be kept by the thread
+// block: rules see the condition around the loops, and what follows from it.
+//
+//   if m <= 128 && m >= 1 { rows in registers } else if m <= 512 ... else { read again }
 //
 // And for few results that are neighbours in memory, of which others are far away:
 //

@@ -215,6 +215,17 @@ class Reduction {
         place_ = std::min(place_, IsThread(loop.node) ? kernel_ : loop.at);
   }
 
+  // Knows the conditions around.
+  arith::Analyzer Around() const {
+    arith::Analyzer analyzer;
+    for (size_t i = 0; i + 1 < path_.size(); ++i) {
+      const auto* branch = path_[i].As<IfThenElseNode>();
+      if (branch && branch->then_case.same(path_[i + 1]) && arith::IsFixed(branch->condition))
+        analyzer.Assume(branch->condition);
+    }
+    return analyzer;
+  }
+
   // Null: it is there.
   Expr FirstStepIsMissing() {
     Expr missing;
@@ -231,7 +242,7 @@ class Reduction {
     for (const Expr& part : Conjuncts(block_->predicate))
       if (IsOfSteps(part) && !Meet(LoopsIn(part), mixed_))
         add(ir::NotNode::Make(ir::Substitute(part, axes)));
-    return missing ? arith::Analyzer().Simplify(missing) : missing;
+    return missing ? Around().Simplify(missing) : missing;
   }
 
   // ---- the init
