@@ -3,6 +3,7 @@
 
 #include "tern/ffi/text.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/tir/argument_table.h"
 #include "tern/tir/atomics.h"
 #include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/group_intrinsics.h"
@@ -484,6 +485,19 @@ void RegisterIntrinsics() {
                            CheckName(kCallImport, args[1]);
                            return DataType::Void();
                          }});
+  ir::RegisterIntrinsic(
+      {.name = kCheckArguments,
+       .signature = "check_arguments(env: handle, args: handle, num_args: int32, slots: handle, "
+                    "steps: int32, table...)",
+       .pure = false,
+       .infer = [](const Args& args, DataType) {
+         CheckCount(kCheckArguments, args, kArgumentTableWords, kAnyNumber);
+         for (size_t i : {0, 1, 3}) CheckHandle(kCheckArguments, args[i]);
+         for (size_t i = kArgumentTableWords - 1; i < args.size(); ++i)
+           if (!ir::AsConstInt(args[i]) && !args[i].As<ir::StringImmNode>())
+             TERN_THROW(TypeError) << kCheckArguments << " takes a table of constants";
+         return DataType::Void();
+       }});
   ir::RegisterIntrinsic(
       {.name = kParallelFor,
        .signature = "parallel_for(env: handle, \"name\", extent: int64, value...)",

@@ -7,6 +7,7 @@
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/intrinsic.h"
 #include "tern/ir/visitor.h"
+#include "tern/tir/argument_table.h"
 #include "tern/tir/atomics.h"
 #include "tern/tir/bulk_intrinsics.h"
 #include "tern/tir/group_intrinsics.h"
@@ -294,6 +295,12 @@ Value Machine::EvalNode(const ir::CallNode* node) {
   if (node->name == intrinsic::kPrint) {
     ir::Expr packed = PackedPrint(node);
     return CallRegistry(packed.As<ir::CallNode>(), 0);
+  }
+  if (node->name == intrinsic::kCheckArguments) {
+    CheckArgumentsHere(static_cast<const TernAny*>(Eval(node->args[1]).p()),
+                       static_cast<int32_t>(EvalInt(node->args[2])), Eval(node->args[3]).p(),
+                       ReadTable(node), static_cast<int32_t>(EvalInt(node->args[4])));
+    return Value(DataType::Void());
   }
   // call_import(env, name, device id, arguments...) of a kernel, or of a registered function.
   if (node->name == intrinsic::kCallImport)

@@ -8,6 +8,7 @@
 
 #include "tern/backend/cpu/codegen/host_abi.h"
 #include "tern/ir/diagnostic.h"
+#include "tern/tir/argument_table.h"
 #include "tern/tir/intrinsic_rules.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/module_calls.h"
@@ -134,6 +135,7 @@ std::string CodeGenCHost::FunctionHead(const tir::PrimFunc& function) {
   std::string names[4];
   for (int i = 0; i < 4; ++i) names[i] = DefineVar(function->params[i].var);
   env_ = names[0];
+  slots_ = nullptr;
   if (tir::CallingConventionOf(function) == tir::CallingConvention::kParallel)
     return ParallelHead(function->name, names);
   return AddPrototype(
@@ -282,6 +284,7 @@ void CodeGenCHost::EmitCall(const ir::CallNode* node) {
   if (node->name == intrinsic::kCallExtern) return Line(PrintExternCall(node).text + ";");
   if (node->name == intrinsic::kFreeWorkspace) return Line(PrintWorkspaceCall(node) + ";");
   if (node->name == intrinsic::kParallelFor) return EmitParallelFor(node);
+  if (node->name == intrinsic::kCheckArguments) return EmitCheckArguments(node);
   if (node->name == intrinsic::kCallImport || node->name == intrinsic::kCallEntry)
     return EmitPackedCall(node);
   CodeGenC::EmitCall(node);
@@ -336,6 +339,28 @@ void CodeGenCHost::EmitParallelFor(const ir::CallNode* node) {
   Line("}");
 }
 
+void CodeGenCHost::EmitCheckArguments(const ir::CallNode* node) {
+  UseHelper(tir::kCheckArgumentsSymbol,
+            "#define TERN_CHECK_ARGUMENTS_LINKAGE static\n" + std::string(tir::kCheckArgumentsC));
+  slots_ = node->args[3].As<ir::VarNode>();
+  tir::TableData table = tir::ReadTable(node);
+  std::string words, texts;
+  for (int64_t word : table.words) words += (words.empty() ? "" : ", ") + std::to_string(word);
+  for (size_t at = 0; at < table.texts.size();) {
+    std::string text = table.texts.c_str() + at;
+    texts += codegen::QuoteC(text) + " \"\\0\" ";
+    at += text.size() + 1;
+  }
+  std::string name =
+      "tern_table_" + node->args[tir::kArgumentTableWords].As<ir::StringImmNode>()->value;
+  UseHelper(name, fmt::format("static const struct {{\n  int64_t words[{}];\n  char texts[{}];\n}} "
+                              "{} = {{{{{}}},\n  {}}};\n",
+                              table.words.size(), table.texts.size() + 1, name, words, texts));
+  Line(fmt::format("if ({}({}, {}, {}, {}, &{}, {}) != 0) return -1;", tir::kCheckArgumentsSymbol,
+                   env_, PrintConverted(node->args[1]), PrintConverted(node->args[2]),
+                   PrintConverted(node->args[3]), name, *ir::AsConstInt(node->args[4])));
+}
+
 std::string CodeGenCHost::EmitAnyArray(const char* wanted, const ir::Expr* begin,
                                        const ir::Expr* end) {
   if (begin == end) return "NULL";
@@ -365,11 +390,6 @@ std::string CodeGenCHost::PrintMade(const AnyMaker& maker, const std::string& va
 }
 
 std::string CodeGenCHost::EmitTensorView(const ir::CallNode* node) {
-  UseHelper("TernTensorView",
-            "typedef struct TernTensorView {\n  void* data;\n  int32_t device_type, device_id;\n"
-            "  int32_t ndim;\n  struct {\n    uint8_t code, bits;\n    uint16_t lanes;\n"
-            "  } dtype;\n  const int64_t *shape, *strides;\n  uint64_t byte_offset;\n"
-            "} TernTensorView;\n");
   TernDType dtype = DataType::Parse(node->args[0].As<ir::StringImmNode>()->value)->raw();
   std::string shape = "NULL", extents;
   size_t rank = node->args.size() - tir::kTensorViewExtents;
@@ -380,8 +400,8 @@ std::string CodeGenCHost::EmitTensorView(const ir::CallNode* node) {
     Line(fmt::format("const int64_t {}[] = {{{}}};", shape, extents));
   }
   std::string name = names_.Define("view");
-  Line(fmt::format("const TernTensorView {} = {{{}, {}, {}, {}, {{{}, {}, {}}}, {}, NULL, {}}};",
-                   name, PrintConverted(node->args[1]), PrintConverted(node->args[3]),
+  Line(fmt::format("const TernTensorView {} = {{{}, {}, {}, {}, {}, {}, {}, {}, NULL, {}}};", name,
+                   PrintConverted(node->args[1]), PrintConverted(node->args[3]),
                    PrintConverted(node->args[4]), rank, dtype.code, dtype.bits, dtype.lanes, shape,
                    PrintConverted(node->args[2])));
   return name;
@@ -393,8 +413,16 @@ std::string CodeGenCHost::PrintAt(const std::string& type, ir::Expr address, ir:
   auto* moved = address.As<ir::CallNode>();
   if (moved && moved->name == intrinsic::kPtrAdd && ir::IsConst(offset, 0))
     return PrintAt(type, moved->args[0], moved->args[1]);
+  if (slots_ && address.get() == slots_ && type != "int64_t") return PrintSlot(type, offset);
   std::string pointer = Print(address).text;
   return fmt::format("TERN_AT({}, {}, {})", type, pointer, PrintConverted(offset));
+}
+
+// To C, slots are an array of int64_t: another type must say that it may be there.
+std::string CodeGenCHost::PrintSlot(const std::string& type, const ir::Expr& offset) {
+  std::string name = "tern_slot_" + (type == "void*" ? "pointer" : type);
+  UseHelper(name, fmt::format("typedef {} __attribute__((may_alias)) {};\n", type, name));
+  return fmt::format("TERN_AT({}, {}, {})", name, NameOf(slots_), PrintConverted(offset));
 }
 
 CSource WriteC(const ir::IRModule& module) {

@@ -52,6 +52,9 @@ class CodeGenCHost : public codegen::CodeGenC {
   // The head of the function of a parallel loop's iterations.
   std::string ParallelHead(const std::string& name, const std::string (&params)[4]) const;
   void EmitParallelFor(const ir::CallNode* node);
+  void EmitCheckArguments(const ir::CallNode* node);
+  // TERN_AT of a slot that is no int64_t.
+  std::string PrintSlot(const std::string& type, const ir::Expr& offset);
   codegen::Code PrintExternCall(const ir::CallNode* node);
   // Calls of functions through the environment, and of those of the module.
   void EmitPackedCall(const ir::CallNode* node);
@@ -68,6 +71,7 @@ class CodeGenCHost : public codegen::CodeGenC {
 
   std::map<std::string, std::string> externs_;     // declarations by symbol
   std::map<std::string, std::string> prototypes_;  // by function
+  const ir::VarNode* slots_ = nullptr;             // of check_arguments, in the function at hand
   std::string env_;                                // the name of the function's environment
 };
 

@@ -21,7 +21,7 @@ namespace tern::backend::cpu {
 namespace {
 
 namespace written {
-#include "tern/backend/cpu/codegen/host_abi.inc"
+#include "tern/ffi/host_abi.inc"
 }  // namespace written
 
 // What C files declare is what the ABI is.
@@ -35,6 +35,13 @@ static_assert(offsetof(written::TernEnv, call) == offsetof(::TernEnv, call));
 static_assert(offsetof(written::TernEnv, alloc_workspace) == offsetof(::TernEnv, alloc_workspace));
 static_assert(offsetof(written::TernEnv, free_workspace) == offsetof(::TernEnv, free_workspace));
 static_assert(offsetof(written::TernEnv, parallel_for) == offsetof(::TernEnv, parallel_for));
+static_assert(sizeof(written::TernTensorView) == sizeof(::TernTensorView));
+static_assert(offsetof(written::TernTensorView, device_type) == offsetof(::TernTensorView, device));
+static_assert(offsetof(written::TernTensorView, ndim) == offsetof(::TernTensorView, ndim));
+static_assert(offsetof(written::TernTensorView, code) == offsetof(::TernTensorView, dtype));
+static_assert(offsetof(written::TernTensorView, strides) == offsetof(::TernTensorView, strides));
+static_assert(offsetof(written::TernTensorView, byte_offset) ==
+              offsetof(::TernTensorView, byte_offset));
 
 using codegen::Element;
 using ir::Buffer;
@@ -171,6 +178,16 @@ typedef struct TernEnv {
                                   const void* captures),
                       int64_t extent, const void* captures);
 } TernEnv;
+
+typedef struct TernTensorView {
+  void* data;
+  int32_t device_type, device_id, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  const int64_t* shape;
+  const int64_t* strides;
+  uint64_t byte_offset;
+} TernTensorView;
 
 int32_t __tern_add(const struct TernEnv* env, const struct TernAny* args, int32_t num_args, struct TernAny* result);
 

@@ -3,21 +3,11 @@
 // Linked into every shared object that Tern makes: the environment of its functions where their
 // caller is not Tern's runtime but a host of the TVM-FFI ABI (docs/abi.md). The host's library is
 // looked up when it is needed, so that none has to be there. Compiled after host_abi.inc for the
-// target `c`; for the target `llvm`, ffi_host.ll is both (tools/make_ffi_host.sh).
+// target `c`; for the target `llvm`, ffi_host.ll is both (tools/make_linked_ir.sh).
 //
 // Not even libc is linked: nothing but dlopen and dlsym is called by name.
 #include <stddef.h>
 #include <stdint.h>
-
-typedef struct TernTensorView {
-  void* data;
-  int32_t device_type, device_id, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  const int64_t* shape;
-  const int64_t* strides;
-  uint64_t byte_offset;
-} TernTensorView;
 
 typedef int (*ParallelBody)(const TernEnv* env, int64_t begin, int64_t end, const void* captures);
 typedef int (*Entry)(const TernEnv* env, const TernAny* args, int32_t num_args, TernAny* result);

@@ -10,12 +10,15 @@ namespace tern::tir {
 //
 // Before:  func f(A: float32[n], x: int32) { ... launch_kernel("f_kernel", A, x, n) }
 // After:   func f(self, args, num_args, result) {
-//            checks and unpacks args ... call_import(env, "f_kernel", A, x, n) }
+//            alloc slots
+//            check_arguments(env, args, num_args, slots, table of what f takes)
+//            let x = slots[0], n = slots[2], A = slots[1]
+//            ... call_import(env, "f_kernel", A, x, n) }
 //
-// Checks number, types, ranks, extents, strides, device and overlap of arguments. Launches, and
-// allocations that are large or of dynamic size, go through the environment (lower_allocations.h).
-// Kernels stay, but for tensor offsets where memory has handles (kernel_offsets.h). Needs flat
-// buffers, after split_host_device.
+// Checks number, types, ranks, extents, strides, device and overlap of arguments, by one routine
+// for all functions (argument_table.h). Launches, and allocations that are large or of dynamic
+// size, go through the environment (lower_allocations.h). Kernels stay, but for tensor offsets
+// where memory has handles (kernel_offsets.h). Needs flat buffers, after split_host_device.
 ir::IRModule MakePackedApi(const ir::IRModule& module);
 
 }  // namespace tern::tir

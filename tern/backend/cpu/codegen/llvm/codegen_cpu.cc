@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "tern/codegen/usage.h"
+#include "tern/tir/argument_table.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/module_calls.h"
 
@@ -29,61 +29,10 @@ llvm::Function* CodeGenCPU::DeclareFunction(const tir::PrimFunc& function) {
   llvm::Function* declared = tir::CallingConventionOf(function) == tir::CallingConvention::kParallel
                                  ? ParallelBody(function->name)
                                  : DeclareEntry(function->name);
-  BindParams(function, declared);
-  call_memory_.clear();
-  outlined_.clear();
-  return declared;
-}
-
-void CodeGenCPU::BindParams(const tir::PrimFunc& function, llvm::Function* declared) {
   for (unsigned i = 0; i < 4; ++i) Bind(function->params[i].var, declared->getArg(i));
   env_ = declared->getArg(0);
-}
-
-void CodeGenCPU::EmitFunctionStart(const tir::PrimFunc& function) {
-  if (tir::CallingConventionOf(function) == tir::CallingConvention::kPacked)
-    OutlineChecks(function);
-}
-
-void CodeGenCPU::OutlineChecks(const tir::PrimFunc& function) {
-  llvm::Function* whole = this->function();
-  auto* checks = llvm::Function::Create(whole->getFunctionType(), llvm::Function::InternalLinkage,
-                                        function->name + ".checks", module());
-  checks->setAttributes(whole->getAttributes());
-  for (auto attribute : {llvm::Attribute::NoInline, llvm::Attribute::OptimizeNone})
-    checks->addFnAttr(attribute);
-  {
-    llvm::IRBuilderBase::InsertPointGuard guard(builder());
-    builder().SetCurrentDebugLocation(llvm::DebugLoc());
-    builder().SetInsertPoint(llvm::BasicBlock::Create(builder().getContext(), "entry", checks));
-    BindParams(function, checks);
-    EmitChecks(function->body);
-    EmitReturn();
-  }
-  BindParams(function, whole);
-  if (outlined_.empty()) return checks->eraseFromParent();
-  std::vector<llvm::Value*> arguments;
-  for (llvm::Argument& argument : whole->args()) arguments.push_back(&argument);
-  llvm::CallInst* code = builder().CreateCall(checks, arguments);
-  code->setAttributes(whole->getAttributes());
-  FailIfNonzero(code);
-}
-
-bool CodeGenCPU::EmitChecks(const tir::Stmt& stmt) {
-  if (const auto* let = stmt.As<tir::LetStmtNode>()) {
-    if (codegen::HasEffect(let->value)) return false;
-    Bind(let->var, Emit(let->value));
-    return EmitChecks(let->body);
-  }
-  if (const auto* declared = stmt.As<tir::DeclBufferNode>()) return EmitChecks(declared->body);
-  if (const auto* seq = stmt.As<tir::SeqNode>())
-    return std::all_of(seq->stmts.begin(), seq->stmts.end(),
-                       [this](const tir::Stmt& one) { return EmitChecks(one); });
-  const auto* check = stmt.As<tir::AssertNode>();
-  if (!check || codegen::HasEffect(check->condition)) return false;
-  EmitAssert(check);
-  outlined_.insert(check);
-  return true;
+  call_memory_.clear();
+  return declared;
 }
 
 llvm::Function* CodeGenCPU::DeclareEntry(const std::string& name) {
@@ -136,7 +85,6 @@ void CodeGenCPU::EmitFailure(llvm::BasicBlock* error, const std::function<void()
 }
 
 void CodeGenCPU::EmitAssert(const tir::AssertNode* node) {
-  if (outlined_.contains(node)) return;
   llvm::BasicBlock* error = NewBlock("error");
   for (const ir::Expr& part : Conjuncts(node->condition)) GoUnless(Emit(part), error);
   EmitFailure(error, [&] {
@@ -183,6 +131,7 @@ llvm::Function* CodeGenCPU::RaiseFunction(const std::vector<int32_t>& kinds,
 llvm::Value* CodeGenCPU::EmitCall(const ir::CallNode* node) {
   if (node->name == tir::intrinsic::kCallImport) return EmitImportCall(node);
   if (node->name == tir::intrinsic::kCallEntry) return EmitEntryCall(node);
+  if (node->name == tir::intrinsic::kCheckArguments) return EmitCheckArguments(node);
   if (node->name == tir::intrinsic::kSymbolAddress) return EmitSymbolAddress(node);
   if (node->name == tir::intrinsic::kParallelFor) return EmitParallelFor(node);
   if (node->name == tir::intrinsic::kAllocWorkspace)
@@ -225,6 +174,52 @@ llvm::Value* CodeGenCPU::EmitEntryCall(const ir::CallNode* node) {
   code->setAttributes(callee->getAttributes());
   FailIfNonzero(code);
   return nullptr;
+}
+
+llvm::Value* CodeGenCPU::EmitCheckArguments(const ir::CallNode* node) {
+  llvm::Function* routine = module().getFunction(tir::kCheckArgumentsSymbol);
+  if (!routine) {
+    llvm::Type *pointer = builder().getPtrTy(), *int32 = builder().getInt32Ty();
+    auto* type =
+        llvm::FunctionType::get(int32, {pointer, pointer, int32, pointer, pointer, int32}, false);
+    routine = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                     tir::kCheckArgumentsSymbol, module());
+    routine->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    routine->setDoesNotThrow();
+    // The slots are the function's own again when it returns.
+    routine->addParamAttr(
+        3, llvm::Attribute::getWithCaptureInfo(builder().getContext(), llvm::CaptureInfo::none()));
+    if (target().arch().sign_extends_int) {
+      routine->addRetAttr(llvm::Attribute::SExt);
+      for (unsigned i : {2U, 5U}) routine->addParamAttr(i, llvm::Attribute::SExt);
+    }
+  }
+  std::vector<llvm::Value*> arguments;
+  for (size_t i = 0; i + 1 < tir::kArgumentTableWords; ++i)
+    arguments.push_back(Emit(node->args[i]));
+  arguments.push_back(ArgumentTable(node));
+  arguments.push_back(Emit(node->args[tir::kArgumentTableWords - 1]));
+  llvm::CallInst* code = builder().CreateCall(routine, arguments);
+  code->setAttributes(routine->getAttributes());
+  FailIfNonzero(code);
+  return nullptr;
+}
+
+llvm::Constant* CodeGenCPU::ArgumentTable(const ir::CallNode* check_arguments) {
+  std::string name =
+      "table." + check_arguments->args[tir::kArgumentTableWords].As<ir::StringImmNode>()->value;
+  if (llvm::GlobalVariable* known = module().getNamedGlobal(name)) return known;
+  tir::TableData table = tir::ReadTable(check_arguments);
+  llvm::LLVMContext& context = builder().getContext();
+  llvm::Constant* data = llvm::ConstantStruct::getAnon(
+      {llvm::ConstantDataArray::get(
+           context, llvm::ArrayRef(reinterpret_cast<const uint64_t*>(table.words.data()),
+                                   table.words.size())),
+       llvm::ConstantDataArray::getString(context, table.texts, /*AddNull=*/false)});
+  auto* variable = new llvm::GlobalVariable(module(), data->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, data, name);
+  variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  return variable;
 }
 
 llvm::Value* CodeGenCPU::EmitSymbolAddress(const ir::CallNode* node) {

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <map>
-#include <unordered_set>
 #include <vector>
 
 #include "tern/codegen/llvm/codegen_llvm.h"
@@ -20,26 +19,11 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
 
  protected:
   llvm::Function* DeclareFunction(const tir::PrimFunc& function) override;
-  void EmitFunctionStart(const tir::PrimFunc& function) override;
   void EmitReturn() override;
   void EmitAssert(const tir::AssertNode* node) override;
   llvm::Value* EmitCall(const ir::CallNode* node) override;
 
  private:
-  // The asserts that a packed function starts with, most of which check its arguments, as a
-  // function of their own, which LLVM does not optimise: they run once for each call, and would
-  // else take as much of its time as small kernels.
-  //
-  // Before:  f(env, args, n):  let a = args[0]; assert a.rank == 4; ...; loops
-  // After:   f.checks(env, args, n):  let a = args[0]; assert a.rank == 4; ...
-  //          f(env, args, n):  if f.checks(env, args, n) fails, return -1; let a = args[0]; loops
-  void OutlineChecks(const tir::PrimFunc& function);
-  // The asserts of `stmt` up to the first statement that is more than a check, and the lets before
-  // them. Whether that was all.
-  bool EmitChecks(const tir::Stmt& stmt);
-
-  void BindParams(const tir::PrimFunc& function, llvm::Function* declared);
-
   ffi::AbiLayout layout() { return ffi::AbiLayout(target().pointer_bytes()); }
   // On where the condition holds, as it is expected to, else to `to`.
   void GoUnless(llvm::Value* expected, llvm::BasicBlock* to);
@@ -54,6 +38,9 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
   llvm::Value* EmitImportCall(const ir::CallNode* node);
   // A call of another function of the module.
   llvm::Value* EmitEntryCall(const ir::CallNode* node);
+  llvm::Value* EmitCheckArguments(const ir::CallNode* node);
+  // What check_arguments reads, as a constant.
+  llvm::Constant* ArgumentTable(const ir::CallNode* check_arguments);
   llvm::Value* EmitSymbolAddress(const ir::CallNode* node);
   // A call of the environment's entry at `offset` with the node's arguments, the first of which is
   // the environment.
@@ -79,7 +66,6 @@ class CodeGenCPU : public codegen::CodeGenLLVM {
 
   // Of the function at hand.
   llvm::Value* env_ = nullptr;
-  std::unordered_set<const tir::AssertNode*> outlined_;  // asserts of f.checks
   std::map<std::pair<std::string, uint64_t>, llvm::AllocaInst*> call_memory_;
   size_t views_ = 0;  // of the call at hand
 };

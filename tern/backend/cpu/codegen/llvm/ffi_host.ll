@@ -1,5 +1,5 @@
 ; SPDX-License-Identifier: Apache-2.0
-; Made of ffi_host.c by tools/make_ffi_host.sh.
+; Made of ffi_host.c by tools/make_linked_ir.sh.
 
 %struct.TernEnv = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr }
 %struct.Text = type { i64, [1500 x i8] }

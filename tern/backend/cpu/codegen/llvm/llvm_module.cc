@@ -2,6 +2,7 @@
 #include "tern/backend/cpu/codegen/llvm/llvm_module.h"
 
 #include <llvm/Config/llvm-config.h>
+#include <llvm/Linker/Linker.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include "tern/backend/cpu/codegen/ffi_host.h"
+#include "tern/backend/cpu/codegen/llvm/check_arguments.h"
 #include "tern/backend/cpu/codegen/llvm/codegen_cpu.h"
 #include "tern/backend/cpu/codegen/llvm/jit.h"
 #include "tern/backend/cpu/codegen/llvm/wasm.h"
@@ -29,6 +31,7 @@
 #include "tern/runtime/host/cpu_features.h"
 #include "tern/runtime/host/host_module.h"
 #include "tern/runtime/kernel/program_cache.h"
+#include "tern/tir/argument_table.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/text.h"
 #include "tern/tir/visitor.h"
@@ -92,6 +95,15 @@ std::string FfiHostObject(const LLVMTarget& target, const std::vector<std::strin
     builder.CreateRet(call);
   }
   return target.Emit(module.get(), LLVMTarget::Output::kObject);
+}
+
+std::string_view CheckArgumentsIR(const LLVMTarget& target) {
+  return target.pointer_bytes() == 4 ? kCheckArguments32 : kCheckArguments64;
+}
+
+// An object with the routine that checks the arguments of all functions.
+std::string CheckArgumentsObject(const LLVMTarget& target) {
+  return target.EmitText(CheckArgumentsIR(target), LLVMTarget::Output::kObject);
 }
 
 using Functions = std::vector<tir::PrimFunc>;
@@ -249,11 +261,11 @@ class LLVMModule : public codegen::LinkableModule {
   }
   std::string MakeFile(std::string_view ending) const override {
     std::scoped_lock lock(mutex_);
-    if (ending == ".o" && units_.size() == 1) return Objects()[0];
     // One file of all functions.
     if (ir_.empty()) {
       IRCode code = GenerateIR(target_, described_, AllFunctions());
       target_.Optimize(code.module.get());
+      AddCheckArguments(&code);
       llvm::raw_string_ostream(ir_) << *code.module;
     }
     if (ending == ".ll") return ir_;
@@ -290,31 +302,51 @@ class LLVMModule : public codegen::LinkableModule {
 
   // With the mutex held. `for_other_hosts`: also the entries for hosts of the TVM-FFI ABI.
   std::vector<std::string> Objects(bool for_other_hosts = false) const {
-    codegen::ParallelFor(units_.size() + (for_other_hosts ? 1 : 0), [this](size_t i) {
+    // Each once: LLVM does not promise the same bytes twice in a process.
+    codegen::ParallelFor(units_.size() + (for_other_hosts ? 2 : 1), [this](size_t i) {
       if (i < units_.size())
         units_[i].Finish();
-      else if (ffi_host_.empty())  // once: LLVM does not promise the same bytes twice in a process
-        ffi_host_ = MakeFfiHost();
+      else if (i == units_.size() && check_arguments_.empty())
+        check_arguments_ = Stored("llvm.check_arguments", "", CheckArgumentsObject);
+      else if (i > units_.size() && ffi_host_.empty())
+        ffi_host_ = Stored("llvm.ffi_host", ffi::Join(names_), [this](const LLVMTarget& target) {
+          return FfiHostObject(target, names_);
+        });
     });
     std::vector<std::string> objects;
     for (const Unit& unit : units_) objects.push_back(unit.object());
+    objects.push_back(check_arguments_);
     for (const auto& [symbol, bytes] : data())
       objects.push_back(DataObject(target_, symbol, bytes));
     if (for_other_hosts) objects.push_back(ffi_host_);
     return objects;
   }
-  std::string MakeFfiHost() const {
+  // From the cache, or made and stored there.
+  std::string Stored(const char* kind, const std::string& functions,
+                     const std::function<std::string(const LLVMTarget&)>& make) const {
     std::string around = LLVMCacheKey(described_);
     std::optional<runtime::ProgramCache> cache;
     if (!around.empty()) cache = runtime::ProgramCache::FromEnvironment();
-    if (!cache) return FfiHostObject(target_, names_);
-    std::string key = runtime::ProgramCache::KeyOf(
-        "llvm.ffi_host", {{"functions", ffi::Join(names_)}, {"around", around}});
+    LLVMTarget target(described_);  // of this thread
+    if (!cache) return make(target);
+    std::string key =
+        runtime::ProgramCache::KeyOf(kind, {{"functions", functions}, {"around", around}});
     if (std::optional<std::string> found = cache->Find(key); found && !found->empty())
       return *found;
-    std::string object = FfiHostObject(target_, names_);
+    std::string object = make(target);
     cache->Store(key, object);
     return object;
+  }
+  // As a part of the module: what others make may be linked beside it.
+  void AddCheckArguments(IRCode* code) const {
+    bool failed = llvm::Linker::linkModules(
+        *code->module, target_.Parse(CheckArgumentsIR(target_), *code->context),
+        llvm::Linker::LinkOnlyNeeded);
+    TERN_ICHECK(!failed);
+    if (llvm::Function* routine = code->module->getFunction(tir::kCheckArgumentsSymbol)) {
+      routine->setVisibility(llvm::GlobalValue::DefaultVisibility);
+      routine->setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
   }
 
   void CheckRunsHere() const {
@@ -346,8 +378,8 @@ class LLVMModule : public codegen::LinkableModule {
   mutable std::vector<Unit> units_;  // in the order of names
   mutable std::string ir_;           // of all functions, when it was asked for
   std::vector<codegen::ExternCall> extern_calls_;
-  std::vector<Lowering> lowerings_;  // of functions whose code was found
-  mutable std::string ffi_host_;     // an object, when it was asked for
+  std::vector<Lowering> lowerings_;                 // of functions whose code was found
+  mutable std::string check_arguments_, ffi_host_;  // objects, when they were asked for
   runtime::ModuleEnv env_;
   std::unique_ptr<Jit> jit_;
 };

@@ -1,0 +1,1529 @@
+; SPDX-License-Identifier: Apache-2.0
+; Made of check_arguments.c by tools/make_linked_ir.sh.
+
+%struct.TernAny = type { i32, i32, %union.anon }
+%union.anon = type { i64 }
+%union.TernSlot = type { i64 }
+%struct.TernNumber = type { i64, i64 }
+%struct.TernPair = type { i64, i64 }
+%struct.TernChecked = type { ptr, ptr, ptr, ptr, i32 }
+%struct.TernMessage = type { [16 x %struct.TernAny], i32 }
+
+@.str = private unnamed_addr constant [12 x i8] c": expected \00", align 1
+@.str.1 = private unnamed_addr constant [17 x i8] c" arguments, got \00", align 1
+@.str.2 = private unnamed_addr constant [10 x i8] c"TypeError\00", align 1
+@.str.3 = private unnamed_addr constant [1 x i8] zeroinitializer, align 1
+@.str.4 = private unnamed_addr constant [11 x i8] c"ValueError\00", align 1
+@.str.5 = private unnamed_addr constant [26 x i8] c", which the value fits in\00", align 1
+@.str.6 = private unnamed_addr constant [12 x i8] c": argument \00", align 1
+@.str.7 = private unnamed_addr constant [3 x i8] c" (\00", align 1
+@.str.8 = private unnamed_addr constant [13 x i8] c"): expected \00", align 1
+@.str.9 = private unnamed_addr constant [7 x i8] c", got \00", align 1
+@.str.10 = private unnamed_addr constant [13 x i8] c"a tensor on \00", align 1
+@.str.11 = private unnamed_addr constant [37 x i8] c"a tensor on the device of the others\00", align 1
+@.str.12 = private unnamed_addr constant [17 x i8] c" tensor of rank \00", align 1
+@.str.13 = private unnamed_addr constant [30 x i8] c"strides, got a tensor without\00", align 1
+@.str.14 = private unnamed_addr constant [71 x i8] c"a tensor without byte offset (a kernel that is given as code takes it)\00", align 1
+@.str.15 = private unnamed_addr constant [17 x i8] c"data aligned to \00", align 1
+@.str.16 = private unnamed_addr constant [7 x i8] c" bytes\00", align 1
+@.str.17 = private unnamed_addr constant [8 x i8] c"extent \00", align 1
+@.str.18 = private unnamed_addr constant [8 x i8] c"stride \00", align 1
+@.str.19 = private unnamed_addr constant [17 x i8] c"a compact tensor\00", align 1
+@.str.20 = private unnamed_addr constant [8 x i8] c" to be \00", align 1
+@.str.21 = private unnamed_addr constant [4 x i8] c" = \00", align 1
+@.str.22 = private unnamed_addr constant [36 x i8] c"memory apart from that of argument \00", align 1
+@.str.23 = private unnamed_addr constant [70 x i8] c"); a function with the attribute may_alias takes tensors that overlap\00", align 1
+
+define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef %5) local_unnamed_addr #0 {
+  %7 = icmp eq i32 %5, 3
+  br i1 %7, label %8, label %294
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %4, i32 32
+  %10 = load i64, ptr %9, align 8
+  %11 = and i64 %10, 4
+  %12 = icmp eq i64 %11, 0
+  br i1 %12, label %294, label %13
+
+13:
+  %14 = sext i32 %2 to i64
+  %15 = getelementptr inbounds nuw i8, ptr %4, i32 8
+  %16 = load i64, ptr %15, align 8
+  %17 = icmp eq i64 %16, %14
+  br i1 %17, label %18, label %294
+
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %4, i32 64
+  %20 = getelementptr inbounds nuw i8, ptr %4, i32 48
+  %21 = load i64, ptr %20, align 8
+  %22 = trunc i64 %21 to i32
+  %23 = getelementptr inbounds i64, ptr %19, i32 %22
+  %24 = and i64 %10, 8
+  %25 = icmp eq i64 %24, 0
+  br i1 %25, label %84, label %26
+
+26:
+  %27 = icmp sgt i32 %2, 0
+  br i1 %27, label %28, label %251
+
+28:
+  %29 = phi i64 [ %78, %77 ], [ %14, %26 ]
+  %30 = phi i64 [ %79, %77 ], [ 0, %26 ]
+  %31 = phi ptr [ %82, %77 ], [ %23, %26 ]
+  %32 = getelementptr inbounds nuw i8, ptr %31, i32 24
+  %33 = load i64, ptr %32, align 8
+  switch i64 %33, label %44 [
+    i64 5, label %77
+    i64 1, label %34
+    i64 0, label %39
+  ]
+
+34:
+  %35 = trunc i64 %30 to i32
+  %36 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %35
+  %37 = load i32, ptr %36, align 8
+  %38 = icmp eq i32 %37, 3
+  br i1 %38, label %67, label %294
+
+39:
+  %40 = trunc i64 %30 to i32
+  %41 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %40
+  %42 = load i32, ptr %41, align 8
+  %43 = icmp eq i32 %42, 4
+  br i1 %43, label %67, label %294
+
+44:
+  %45 = trunc i64 %30 to i32
+  %46 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %45
+  %47 = load i32, ptr %46, align 8
+  %48 = icmp eq i32 %47, 1
+  br i1 %48, label %49, label %294
+
+49:
+  %50 = getelementptr inbounds nuw i8, ptr %31, i32 40
+  %51 = load i64, ptr %50, align 8
+  %52 = icmp sgt i64 %51, 63
+  br i1 %52, label %67, label %53
+
+53:
+  switch i64 %33, label %60 [
+    i64 4, label %67
+    i64 2, label %54
+  ]
+
+54:
+  %55 = getelementptr inbounds nuw i8, ptr %46, i32 8
+  %56 = load i64, ptr %55, align 8
+  %57 = add nsw i64 %51, -1
+  %58 = shl nuw nsw i64 1, %57
+  %59 = add i64 %56, %58
+  br label %63
+
+60:
+  %61 = getelementptr inbounds nuw i8, ptr %46, i32 8
+  %62 = load i64, ptr %61, align 8
+  br label %63
+
+63:
+  %64 = phi i64 [ %59, %54 ], [ %62, %60 ]
+  %65 = lshr i64 %64, %51
+  %66 = icmp eq i64 %65, 0
+  br i1 %66, label %67, label %294
+
+67:
+  %68 = phi i32 [ %45, %49 ], [ %45, %53 ], [ %45, %63 ], [ %40, %39 ], [ %35, %34 ]
+  %69 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %68
+  %70 = getelementptr inbounds nuw i8, ptr %69, i32 8
+  %71 = load i64, ptr %70, align 8
+  %72 = getelementptr inbounds nuw i8, ptr %31, i32 32
+  %73 = load i64, ptr %72, align 8
+  %74 = trunc i64 %73 to i32
+  %75 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %74
+  store i64 %71, ptr %75, align 8
+  %76 = load i64, ptr %15, align 8
+  br label %77
+
+77:
+  %78 = phi i64 [ %29, %28 ], [ %76, %67 ]
+  %79 = add nuw nsw i64 %30, 1
+  %80 = load i64, ptr %31, align 8
+  %81 = trunc i64 %80 to i32
+  %82 = getelementptr inbounds i64, ptr %31, i32 %81
+  %83 = icmp slt i64 %79, %78
+  br i1 %83, label %28, label %84
+
+84:
+  %85 = phi i64 [ %14, %18 ], [ %78, %77 ]
+  %86 = icmp sgt i64 %85, 0
+  br i1 %86, label %87, label %251
+
+87:
+  %88 = getelementptr inbounds nuw i8, ptr %4, i32 16
+  br label %89
+
+89:
+  %90 = phi i64 [ %85, %87 ], [ %242, %241 ]
+  %91 = phi ptr [ %23, %87 ], [ %247, %241 ]
+  %92 = phi i64 [ 0, %87 ], [ %243, %241 ]
+  %93 = phi i64 [ 0, %87 ], [ %244, %241 ]
+  %94 = getelementptr inbounds nuw i8, ptr %91, i32 112
+  %95 = getelementptr inbounds nuw i8, ptr %91, i32 32
+  %96 = load i64, ptr %95, align 8
+  %97 = trunc i64 %96 to i32
+  %98 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %97
+  %99 = getelementptr inbounds nuw i8, ptr %91, i32 88
+  %100 = load i64, ptr %99, align 8
+  %101 = getelementptr inbounds nuw i8, ptr %91, i32 24
+  %102 = load i64, ptr %101, align 8
+  %103 = icmp eq i64 %102, 5
+  br i1 %103, label %104, label %241
+
+104:
+  %105 = trunc i64 %93 to i32
+  %106 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %105
+  %107 = load i32, ptr %106, align 8
+  switch i32 %107, label %294 [
+    i32 7, label %108
+    i32 70, label %108
+  ]
+
+108:
+  %109 = getelementptr inbounds nuw i8, ptr %106, i32 8
+  %110 = load ptr, ptr %109, align 8
+  %111 = icmp eq i32 %107, 70
+  %112 = select i1 %111, i32 24, i32 0
+  %113 = getelementptr inbounds nuw i8, ptr %110, i32 %112
+  %114 = getelementptr inbounds nuw i8, ptr %113, i32 16
+  %115 = load i32, ptr %114, align 8
+  %116 = zext i32 %115 to i64
+  %117 = getelementptr inbounds nuw i8, ptr %91, i32 40
+  %118 = load i64, ptr %117, align 8
+  %119 = icmp eq i64 %118, %116
+  br i1 %119, label %120, label %294
+
+120:
+  %121 = getelementptr inbounds nuw i8, ptr %113, i32 12
+  %122 = load i32, ptr %121, align 4
+  %123 = sext i32 %122 to i64
+  %124 = getelementptr inbounds nuw i8, ptr %91, i32 48
+  %125 = load i64, ptr %124, align 8
+  %126 = icmp eq i64 %125, %123
+  br i1 %126, label %127, label %294
+
+127:
+  %128 = getelementptr inbounds nuw i8, ptr %113, i32 4
+  %129 = load i32, ptr %128, align 4
+  %130 = sext i32 %129 to i64
+  %131 = load i64, ptr %88, align 8
+  %132 = icmp eq i64 %131, %130
+  br i1 %132, label %133, label %294
+
+133:
+  %134 = getelementptr inbounds nuw i8, ptr %113, i32 20
+  %135 = load ptr, ptr %134, align 4
+  %136 = getelementptr inbounds nuw i8, ptr %91, i32 72
+  %137 = load i64, ptr %136, align 8
+  %138 = and i64 %137, 4
+  %139 = icmp eq i64 %138, 0
+  br i1 %139, label %155, label %140
+
+140:
+  %141 = icmp sgt i32 %122, 0
+  br i1 %141, label %142, label %189
+
+142:
+  %143 = phi i64 [ %152, %142 ], [ %92, %140 ]
+  %144 = phi i64 [ %153, %142 ], [ 0, %140 ]
+  %145 = trunc i64 %144 to i32
+  %146 = getelementptr inbounds i64, ptr %135, i32 %145
+  %147 = load i64, ptr %146, align 8
+  %148 = getelementptr inbounds %struct.TernNumber, ptr %94, i32 %145
+  %149 = getelementptr inbounds nuw i8, ptr %148, i32 8
+  %150 = load i64, ptr %149, align 8
+  %151 = xor i64 %150, %147
+  %152 = or i64 %151, %143
+  %153 = add nuw nsw i64 %144, 1
+  %154 = icmp eq i64 %153, %123
+  br i1 %154, label %189, label %142
+
+155:
+  %156 = getelementptr inbounds nuw i8, ptr %91, i32 64
+  %157 = load i64, ptr %156, align 8
+  %158 = icmp sgt i32 %122, 0
+  br i1 %158, label %159, label %189
+
+159:
+  %160 = phi i64 [ %184, %183 ], [ %123, %155 ]
+  %161 = phi i64 [ %186, %183 ], [ %157, %155 ]
+  %162 = phi i64 [ %185, %183 ], [ %92, %155 ]
+  %163 = phi i64 [ %187, %183 ], [ 0, %155 ]
+  %164 = trunc i64 %163 to i32
+  %165 = getelementptr inbounds %struct.TernNumber, ptr %94, i32 %164
+  %166 = load i64, ptr %165, align 8
+  %167 = getelementptr inbounds nuw i8, ptr %165, i32 8
+  %168 = load i64, ptr %167, align 8
+  %169 = getelementptr inbounds i64, ptr %135, i32 %164
+  %170 = load i64, ptr %169, align 8
+  switch i64 %166, label %175 [
+    i64 2, label %171
+    i64 0, label %179
+  ]
+
+171:
+  %172 = trunc i64 %168 to i32
+  %173 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %172
+  store i64 %170, ptr %173, align 8
+  %174 = load i64, ptr %124, align 8
+  br label %183
+
+175:
+  %176 = trunc i64 %168 to i32
+  %177 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %176
+  %178 = load i64, ptr %177, align 8
+  br label %179
+
+179:
+  %180 = phi i64 [ %178, %175 ], [ %168, %159 ]
+  %181 = xor i64 %180, %170
+  %182 = or i64 %181, %162
+  br label %183
+
+183:
+  %184 = phi i64 [ %174, %171 ], [ %160, %179 ]
+  %185 = phi i64 [ %162, %171 ], [ %182, %179 ]
+  %186 = mul nsw i64 %170, %161
+  %187 = add nuw nsw i64 %163, 1
+  %188 = icmp slt i64 %187, %184
+  br i1 %188, label %159, label %189
+
+189:
+  %190 = phi i64 [ %185, %183 ], [ %92, %155 ], [ %92, %140 ], [ %152, %142 ]
+  %191 = phi i64 [ %186, %183 ], [ %157, %155 ], [ %100, %140 ], [ %100, %142 ]
+  %192 = getelementptr inbounds nuw i8, ptr %113, i32 24
+  %193 = load ptr, ptr %192, align 8
+  %194 = icmp eq ptr %193, null
+  br i1 %194, label %224, label %195
+
+195:
+  %196 = load i32, ptr %121, align 4
+  %197 = icmp sgt i32 %196, 0
+  br i1 %197, label %198, label %224
+
+198:
+  %199 = zext nneg i32 %196 to i64
+  %200 = load ptr, ptr %134, align 4
+  br label %201
+
+201:
+  %202 = phi i64 [ %199, %198 ], [ %205, %215 ]
+  %203 = phi i32 [ 1, %198 ], [ %217, %215 ]
+  %204 = phi i64 [ 1, %198 ], [ %218, %215 ]
+  %205 = add nsw i64 %202, -1
+  %206 = trunc i64 %205 to i32
+  %207 = getelementptr inbounds i64, ptr %200, i32 %206
+  %208 = load i64, ptr %207, align 8
+  %209 = icmp eq i64 %208, 1
+  br i1 %209, label %215, label %210
+
+210:
+  %211 = getelementptr inbounds i64, ptr %193, i32 %206
+  %212 = load i64, ptr %211, align 8
+  %213 = icmp eq i64 %212, %204
+  %214 = zext i1 %213 to i32
+  br label %215
+
+215:
+  %216 = phi i32 [ 1, %201 ], [ %214, %210 ]
+  %217 = and i32 %216, %203
+  %218 = mul nsw i64 %208, %204
+  %219 = icmp samesign ugt i64 %202, 1
+  br i1 %219, label %201, label %220
+
+220:
+  %221 = icmp eq i32 %217, 0
+  %222 = icmp ne i64 %218, 0
+  %223 = select i1 %221, i1 %222, i1 false
+  br i1 %223, label %294, label %224
+
+224:
+  %225 = load ptr, ptr %113, align 8
+  %226 = getelementptr inbounds nuw i8, ptr %113, i32 32
+  %227 = load i64, ptr %226, align 8
+  %228 = trunc i64 %227 to i32
+  %229 = getelementptr inbounds nuw i8, ptr %225, i32 %228
+  store ptr %229, ptr %98, align 8
+  %230 = ptrtoint ptr %229 to i32
+  %231 = zext i32 %230 to i64
+  %232 = getelementptr inbounds nuw i8, ptr %98, i32 8
+  store i64 %231, ptr %232, align 8
+  %233 = add nsw i64 %191, %231
+  %234 = getelementptr inbounds nuw i8, ptr %98, i32 16
+  store i64 %233, ptr %234, align 8
+  %235 = getelementptr inbounds nuw i8, ptr %91, i32 56
+  %236 = load i64, ptr %235, align 8
+  %237 = add i64 %236, 4294967295
+  %238 = and i64 %237, %231
+  %239 = or i64 %238, %190
+  %240 = load i64, ptr %15, align 8
+  br label %241
+
+241:
+  %242 = phi i64 [ %240, %224 ], [ %90, %89 ]
+  %243 = phi i64 [ %239, %224 ], [ %92, %89 ]
+  %244 = add nuw nsw i64 %93, 1
+  %245 = load i64, ptr %91, align 8
+  %246 = trunc i64 %245 to i32
+  %247 = getelementptr inbounds i64, ptr %91, i32 %246
+  %248 = icmp slt i64 %244, %242
+  br i1 %248, label %89, label %249
+
+249:
+  %250 = icmp eq i64 %243, 0
+  br i1 %250, label %251, label %294
+
+251:
+  %252 = phi ptr [ %247, %249 ], [ %23, %84 ], [ %23, %26 ]
+  %253 = getelementptr inbounds nuw i8, ptr %4, i32 56
+  %254 = load i64, ptr %253, align 8
+  %255 = icmp sgt i64 %254, 0
+  br i1 %255, label %256, label %296
+
+256:
+  %257 = load i64, ptr %9, align 8
+  %258 = and i64 %257, 1
+  %259 = icmp eq i64 %258, 0
+  br label %260
+
+260:
+  %261 = phi i64 [ 0, %256 ], [ %292, %291 ]
+  %262 = trunc i64 %261 to i32
+  %263 = getelementptr inbounds %struct.TernPair, ptr %252, i32 %262
+  %264 = load i64, ptr %263, align 8
+  %265 = trunc i64 %264 to i32
+  %266 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %265
+  %267 = getelementptr inbounds nuw i8, ptr %263, i32 8
+  %268 = load i64, ptr %267, align 8
+  %269 = trunc i64 %268 to i32
+  %270 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %269
+  %271 = getelementptr inbounds nuw i8, ptr %266, i32 8
+  %272 = load i64, ptr %271, align 8
+  %273 = getelementptr inbounds nuw i8, ptr %266, i32 16
+  %274 = load i64, ptr %273, align 8
+  %275 = getelementptr inbounds nuw i8, ptr %270, i32 8
+  %276 = load i64, ptr %275, align 8
+  %277 = getelementptr inbounds nuw i8, ptr %270, i32 16
+  %278 = load i64, ptr %277, align 8
+  br i1 %259, label %279, label %283
+
+279:
+  %280 = load ptr, ptr %266, align 8
+  %281 = load ptr, ptr %270, align 8
+  %282 = icmp eq ptr %280, %281
+  br i1 %282, label %283, label %291
+
+283:
+  %284 = icmp ugt i64 %274, %276
+  %285 = icmp ugt i64 %278, %272
+  %286 = select i1 %284, i1 %285, i1 false
+  %287 = icmp ne i64 %272, %274
+  %288 = select i1 %286, i1 %287, i1 false
+  %289 = icmp ne i64 %276, %278
+  %290 = select i1 %288, i1 %289, i1 false
+  br i1 %290, label %294, label %291
+
+291:
+  %292 = add nuw nsw i64 %261, 1
+  %293 = icmp eq i64 %292, %254
+  br i1 %293, label %296, label %260
+
+294:
+  %295 = tail call fastcc i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3, ptr noundef %4, i32 noundef %5) #7
+  br label %296
+
+296:
+  %297 = phi i32 [ %295, %294 ], [ 0, %251 ], [ 0, %291 ]
+  ret i32 %297
+}
+
+declare void @llvm.lifetime.start.p0(ptr captures(none)) #1
+
+define internal fastcc range(i32 -1, 1) i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef %5) unnamed_addr #2 {
+  %7 = alloca %struct.TernChecked, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
+  store ptr %0, ptr %7, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %7, i32 4
+  store ptr %4, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %7, i32 8
+  store ptr null, ptr %9, align 4
+  %10 = getelementptr inbounds nuw i8, ptr %7, i32 12
+  store ptr null, ptr %10, align 4
+  %11 = getelementptr inbounds nuw i8, ptr %7, i32 16
+  store i32 0, ptr %11, align 4
+  %12 = and i32 %5, 1
+  %13 = icmp eq i32 %12, 0
+  br i1 %13, label %29, label %14
+
+14:
+  %15 = sext i32 %2 to i64
+  %16 = getelementptr inbounds nuw i8, ptr %4, i32 8
+  %17 = load i64, ptr %16, align 8
+  %18 = icmp eq i64 %17, %15
+  br i1 %18, label %20, label %19
+
+19:
+  call fastcc void @tern_expected_arguments(ptr noundef %7, i64 noundef %15) #7
+  br label %127
+
+20:
+  %21 = call fastcc i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef 0) #9
+  %22 = icmp eq i32 %21, 0
+  br i1 %22, label %23, label %127
+
+23:
+  %24 = call fastcc i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef 1) #9
+  %25 = icmp eq i32 %24, 0
+  br i1 %25, label %26, label %127
+
+26:
+  %27 = call fastcc i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef 2) #9
+  %28 = icmp eq i32 %27, 0
+  br i1 %28, label %29, label %127
+
+29:
+  %30 = and i32 %5, 2
+  %31 = icmp eq i32 %30, 0
+  br i1 %31, label %127, label %32
+
+32:
+  %33 = call fastcc i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef 3) #9
+  %34 = icmp eq i32 %33, 0
+  br i1 %34, label %35, label %127
+
+35:
+  %36 = getelementptr inbounds nuw i8, ptr %4, i32 64
+  %37 = getelementptr inbounds nuw i8, ptr %4, i32 48
+  %38 = load i64, ptr %37, align 8
+  %39 = trunc i64 %38 to i32
+  %40 = getelementptr inbounds i64, ptr %36, i32 %39
+  %41 = getelementptr inbounds nuw i8, ptr %4, i32 8
+  %42 = load i64, ptr %41, align 8
+  %43 = icmp sgt i64 %42, 0
+  br i1 %43, label %44, label %52
+
+44:
+  %45 = phi i64 [ %50, %44 ], [ 0, %35 ]
+  %46 = phi ptr [ %49, %44 ], [ %40, %35 ]
+  %47 = load i64, ptr %46, align 8
+  %48 = trunc i64 %47 to i32
+  %49 = getelementptr inbounds i64, ptr %46, i32 %48
+  %50 = add nuw nsw i64 %45, 1
+  %51 = icmp eq i64 %50, %42
+  br i1 %51, label %52, label %44
+
+52:
+  %53 = phi ptr [ %40, %35 ], [ %49, %44 ]
+  %54 = getelementptr inbounds nuw i8, ptr %4, i32 56
+  %55 = load i64, ptr %54, align 8
+  %56 = icmp sgt i64 %55, 0
+  br i1 %56, label %57, label %127
+
+57:
+  %58 = getelementptr inbounds nuw i8, ptr %4, i32 32
+  %59 = load i64, ptr %58, align 8
+  %60 = and i64 %59, 1
+  %61 = icmp eq i64 %60, 0
+  br label %62
+
+62:
+  %63 = phi i64 [ 0, %57 ], [ %94, %93 ]
+  %64 = trunc i64 %63 to i32
+  %65 = getelementptr inbounds %struct.TernPair, ptr %53, i32 %64
+  %66 = load i64, ptr %65, align 8
+  %67 = trunc i64 %66 to i32
+  %68 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %67
+  %69 = getelementptr inbounds nuw i8, ptr %65, i32 8
+  %70 = load i64, ptr %69, align 8
+  %71 = trunc i64 %70 to i32
+  %72 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %71
+  %73 = getelementptr inbounds nuw i8, ptr %68, i32 8
+  %74 = load i64, ptr %73, align 8
+  %75 = getelementptr inbounds nuw i8, ptr %68, i32 16
+  %76 = load i64, ptr %75, align 8
+  %77 = getelementptr inbounds nuw i8, ptr %72, i32 8
+  %78 = load i64, ptr %77, align 8
+  %79 = getelementptr inbounds nuw i8, ptr %72, i32 16
+  %80 = load i64, ptr %79, align 8
+  br i1 %61, label %81, label %85
+
+81:
+  %82 = load ptr, ptr %68, align 8
+  %83 = load ptr, ptr %72, align 8
+  %84 = icmp eq ptr %82, %83
+  br i1 %84, label %85, label %93
+
+85:
+  %86 = icmp ugt i64 %76, %78
+  %87 = icmp ugt i64 %80, %74
+  %88 = select i1 %86, i1 %87, i1 false
+  %89 = icmp ne i64 %74, %76
+  %90 = select i1 %88, i1 %89, i1 false
+  %91 = icmp ne i64 %78, %80
+  %92 = select i1 %90, i1 %91, i1 false
+  br i1 %92, label %96, label %93
+
+93:
+  %94 = add nuw nsw i64 %63, 1
+  %95 = icmp eq i64 %94, %55
+  br i1 %95, label %127, label %62
+
+96:
+  %97 = getelementptr inbounds nuw i8, ptr %40, i32 32
+  %98 = load i64, ptr %97, align 8
+  %99 = icmp eq i64 %98, %66
+  br i1 %99, label %110, label %100
+
+100:
+  %101 = phi ptr [ %105, %100 ], [ %40, %96 ]
+  %102 = phi i32 [ %106, %100 ], [ 0, %96 ]
+  %103 = load i64, ptr %101, align 8
+  %104 = trunc i64 %103 to i32
+  %105 = getelementptr inbounds i64, ptr %101, i32 %104
+  %106 = add nuw nsw i32 %102, 1
+  %107 = getelementptr inbounds nuw i8, ptr %105, i32 32
+  %108 = load i64, ptr %107, align 8
+  %109 = icmp eq i64 %108, %66
+  br i1 %109, label %110, label %100
+
+110:
+  %111 = phi i32 [ 0, %96 ], [ %106, %100 ]
+  %112 = phi ptr [ %40, %96 ], [ %105, %100 ]
+  store i32 0, ptr %11, align 4
+  %113 = icmp eq i64 %98, %70
+  br i1 %113, label %125, label %114
+
+114:
+  %115 = phi ptr [ %119, %114 ], [ %40, %110 ]
+  %116 = phi i32 [ %120, %114 ], [ 0, %110 ]
+  %117 = load i64, ptr %115, align 8
+  %118 = trunc i64 %117 to i32
+  %119 = getelementptr inbounds i64, ptr %115, i32 %118
+  %120 = add nuw nsw i32 %116, 1
+  %121 = getelementptr inbounds nuw i8, ptr %119, i32 32
+  %122 = load i64, ptr %121, align 8
+  %123 = icmp eq i64 %122, %70
+  br i1 %123, label %124, label %114
+
+124:
+  store i32 %120, ptr %11, align 4
+  br label %125
+
+125:
+  %126 = phi ptr [ %40, %110 ], [ %119, %124 ]
+  store ptr %126, ptr %9, align 4
+  call fastcc void @tern_expected_apart(ptr noundef %7, ptr noundef nonnull %112, i32 noundef %111) #7
+  br label %127
+
+127:
+  %128 = phi i32 [ -1, %19 ], [ -1, %20 ], [ 0, %29 ], [ -1, %125 ], [ -1, %32 ], [ -1, %26 ], [ -1, %23 ], [ 0, %52 ], [ 0, %93 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
+  ret i32 %128
+}
+
+declare void @llvm.lifetime.end.p0(ptr captures(none)) #1
+
+define internal fastcc void @tern_expected_arguments(ptr noundef nonnull readonly captures(none) %0, i64 noundef range(i64 -2147483648, 2147483648) %1) unnamed_addr #2 {
+  %3 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %3) #8
+  %4 = getelementptr inbounds nuw i8, ptr %3, i32 256
+  store i32 0, ptr %4, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %0, i32 4
+  %6 = load ptr, ptr %5, align 4
+  %7 = load i64, ptr %6, align 8
+  %8 = trunc i64 %7 to i32
+  %9 = getelementptr inbounds i8, ptr %6, i32 %8
+  call fastcc void @tern_add_text(ptr noundef %3, ptr noundef nonnull %9) #7
+  call fastcc void @tern_add_text(ptr noundef %3, ptr noundef nonnull @.str) #7
+  %10 = load ptr, ptr %5, align 4
+  %11 = getelementptr inbounds nuw i8, ptr %10, i32 8
+  %12 = load i64, ptr %11, align 8
+  call fastcc void @tern_add_number(ptr noundef %3, i64 noundef %12) #7
+  call fastcc void @tern_add_text(ptr noundef %3, ptr noundef nonnull @.str.1) #7
+  call fastcc void @tern_add_number(ptr noundef %3, i64 noundef %1) #7
+  %13 = load ptr, ptr %0, align 4
+  %14 = getelementptr inbounds nuw i8, ptr %13, i32 12
+  %15 = load ptr, ptr %14, align 4
+  %16 = load i32, ptr %4, align 8
+  call void %15(ptr noundef %13, ptr noundef nonnull @.str.2, ptr noundef nonnull %3, i32 noundef %16) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %3) #8
+  ret void
+}
+
+define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull captures(none) initializes((8, 12), (16, 20)) %0, ptr noundef %1, ptr noundef captures(none) %2, i32 noundef range(i32 0, 4) %3) unnamed_addr #0 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i32 4
+  %6 = load ptr, ptr %5, align 4
+  %7 = getelementptr inbounds nuw i8, ptr %6, i32 64
+  %8 = getelementptr inbounds nuw i8, ptr %6, i32 48
+  %9 = load i64, ptr %8, align 8
+  %10 = trunc i64 %9 to i32
+  %11 = getelementptr inbounds i64, ptr %7, i32 %10
+  %12 = getelementptr inbounds nuw i8, ptr %0, i32 8
+  store ptr %11, ptr %12, align 4
+  %13 = getelementptr inbounds nuw i8, ptr %0, i32 16
+  store i32 0, ptr %13, align 4
+  %14 = getelementptr inbounds nuw i8, ptr %6, i32 8
+  %15 = load i64, ptr %14, align 8
+  %16 = icmp sgt i64 %15, 0
+  br i1 %16, label %17, label %431
+
+17:
+  %18 = getelementptr inbounds nuw i8, ptr %0, i32 12
+  %19 = icmp eq i32 %3, 0
+  br label %20
+
+20:
+  %21 = phi ptr [ %11, %17 ], [ %423, %418 ]
+  %22 = phi ptr [ %6, %17 ], [ %427, %418 ]
+  %23 = phi i32 [ 1, %17 ], [ %419, %418 ]
+  %24 = phi i32 [ 0, %17 ], [ %425, %418 ]
+  %25 = getelementptr inbounds nuw i8, ptr %21, i32 24
+  %26 = load i64, ptr %25, align 8
+  %27 = icmp eq i64 %26, 5
+  %28 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %24
+  store ptr %28, ptr %18, align 4
+  br i1 %19, label %29, label %88
+
+29:
+  br i1 %27, label %418, label %30
+
+30:
+  %31 = getelementptr inbounds nuw i8, ptr %21, i32 16
+  %32 = load i64, ptr %31, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %21, i32 32
+  %34 = load i64, ptr %33, align 8
+  %35 = trunc i64 %34 to i32
+  %36 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %35
+  %37 = load i32, ptr %28, align 8
+  %38 = getelementptr inbounds nuw i8, ptr %28, i32 8
+  %39 = load i64, ptr %38, align 8
+  %40 = load i64, ptr %25, align 8
+  %41 = bitcast i64 %39 to double
+  %42 = trunc i64 %39 to i32
+  %43 = inttoptr i32 %42 to ptr
+  switch i64 %40, label %61 [
+    i64 0, label %44
+    i64 1, label %49
+  ]
+
+44:
+  switch i32 %37, label %45 [
+    i32 4, label %48
+    i32 0, label %48
+  ]
+
+45:
+  %46 = trunc i64 %32 to i32
+  %47 = getelementptr inbounds i8, ptr %22, i32 %46
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %47, ptr noundef nonnull @.str.3) #7
+  br label %431
+
+48:
+  store ptr %43, ptr %36, align 8
+  br label %418
+
+49:
+  %50 = add i32 %37, -1
+  %51 = icmp ult i32 %50, 2
+  br i1 %51, label %57, label %52
+
+52:
+  %53 = icmp eq i32 %37, 3
+  br i1 %53, label %59, label %54
+
+54:
+  %55 = trunc i64 %32 to i32
+  %56 = getelementptr inbounds i8, ptr %22, i32 %55
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %56, ptr noundef nonnull @.str.3) #7
+  br label %431
+
+57:
+  %58 = sitofp i64 %39 to double
+  br label %59
+
+59:
+  %60 = phi double [ %58, %57 ], [ %41, %52 ]
+  store double %60, ptr %36, align 8
+  br label %418
+
+61:
+  %62 = add i32 %37, -1
+  %63 = icmp ult i32 %62, 2
+  br i1 %63, label %67, label %64
+
+64:
+  %65 = trunc i64 %32 to i32
+  %66 = getelementptr inbounds i8, ptr %22, i32 %65
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %66, ptr noundef nonnull @.str.3) #7
+  br label %431
+
+67:
+  store i64 %39, ptr %36, align 8
+  %68 = getelementptr inbounds nuw i8, ptr %21, i32 40
+  %69 = load i64, ptr %68, align 8
+  %70 = icmp sgt i64 %69, 63
+  br i1 %70, label %418, label %71
+
+71:
+  %72 = load i64, ptr %25, align 8
+  switch i64 %72, label %80 [
+    i64 4, label %418
+    i64 2, label %73
+  ]
+
+73:
+  %74 = add nsw i64 %69, -1
+  %75 = shl nuw nsw i64 1, %74
+  %76 = sub nsw i64 0, %75
+  %77 = icmp sge i64 %39, %76
+  %78 = icmp slt i64 %39, %75
+  %79 = and i1 %77, %78
+  br i1 %79, label %418, label %85
+
+80:
+  %81 = icmp sgt i64 %39, -1
+  %82 = shl nuw i64 1, %69
+  %83 = icmp slt i64 %39, %82
+  %84 = select i1 %81, i1 %83, i1 false
+  br i1 %84, label %418, label %85
+
+85:
+  %86 = trunc i64 %32 to i32
+  %87 = getelementptr inbounds i8, ptr %22, i32 %86
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef %87, ptr noundef nonnull @.str.5) #7
+  br label %431
+
+88:
+  br i1 %27, label %89, label %418
+
+89:
+  switch i32 %3, label %244 [
+    i32 1, label %90
+    i32 2, label %198
+  ]
+
+90:
+  %91 = load i32, ptr %28, align 8
+  switch i32 %91, label %92 [
+    i32 7, label %93
+    i32 70, label %93
+  ]
+
+92:
+  tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
+  br label %431
+
+93:
+  %94 = getelementptr inbounds nuw i8, ptr %28, i32 8
+  %95 = load ptr, ptr %94, align 8
+  %96 = icmp eq i32 %91, 70
+  %97 = select i1 %96, i32 24, i32 0
+  %98 = getelementptr inbounds nuw i8, ptr %95, i32 %97
+  %99 = getelementptr inbounds nuw i8, ptr %98, i32 16
+  %100 = load i32, ptr %99, align 8
+  %101 = zext i32 %100 to i64
+  %102 = getelementptr inbounds nuw i8, ptr %21, i32 40
+  %103 = load i64, ptr %102, align 8
+  %104 = icmp eq i64 %103, %101
+  br i1 %104, label %105, label %112
+
+105:
+  %106 = getelementptr inbounds nuw i8, ptr %98, i32 12
+  %107 = load i32, ptr %106, align 4
+  %108 = sext i32 %107 to i64
+  %109 = getelementptr inbounds nuw i8, ptr %21, i32 48
+  %110 = load i64, ptr %109, align 8
+  %111 = icmp eq i64 %110, %108
+  br i1 %111, label %113, label %112
+
+112:
+  tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
+  br label %431
+
+113:
+  %114 = getelementptr inbounds nuw i8, ptr %98, i32 4
+  %115 = load i32, ptr %114, align 4
+  %116 = sext i32 %115 to i64
+  %117 = getelementptr inbounds nuw i8, ptr %22, i32 16
+  %118 = load i64, ptr %117, align 8
+  %119 = icmp eq i64 %118, %116
+  br i1 %119, label %125, label %120
+
+120:
+  %121 = getelementptr inbounds nuw i8, ptr %22, i32 24
+  %122 = load i64, ptr %121, align 8
+  %123 = trunc i64 %122 to i32
+  %124 = getelementptr inbounds i8, ptr %22, i32 %123
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.10, ptr noundef %124) #7
+  br label %431
+
+125:
+  %126 = getelementptr inbounds nuw i8, ptr %22, i32 32
+  %127 = load i64, ptr %126, align 8
+  %128 = and i64 %127, 2
+  %129 = icmp eq i64 %128, 0
+  br i1 %129, label %130, label %145
+
+130:
+  %131 = icmp eq i32 %23, 0
+  %132 = getelementptr inbounds nuw i8, ptr %98, i32 8
+  %133 = load i32, ptr %132, align 8
+  %134 = sext i32 %133 to i64
+  %135 = getelementptr inbounds nuw i8, ptr %22, i32 40
+  %136 = load i64, ptr %135, align 8
+  %137 = trunc i64 %136 to i32
+  %138 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %137
+  br i1 %131, label %141, label %139
+
+139:
+  store i64 %134, ptr %138, align 8
+  %140 = load i64, ptr %109, align 8
+  br label %145
+
+141:
+  %142 = load i64, ptr %138, align 8
+  %143 = icmp eq i64 %142, %134
+  br i1 %143, label %145, label %144
+
+144:
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.11, ptr noundef nonnull @.str.3) #7
+  br label %431
+
+145:
+  %146 = phi i64 [ %140, %139 ], [ %108, %141 ], [ %108, %125 ]
+  %147 = getelementptr inbounds nuw i8, ptr %21, i32 112
+  %148 = getelementptr inbounds nuw i8, ptr %98, i32 20
+  %149 = load ptr, ptr %148, align 4
+  %150 = icmp sgt i64 %146, 0
+  br i1 %150, label %151, label %167
+
+151:
+  %152 = phi i64 [ %165, %164 ], [ 0, %145 ]
+  %153 = trunc i64 %152 to i32
+  %154 = getelementptr inbounds %struct.TernNumber, ptr %147, i32 %153
+  %155 = load i64, ptr %154, align 8
+  %156 = icmp eq i64 %155, 2
+  br i1 %156, label %157, label %164
+
+157:
+  %158 = getelementptr inbounds i64, ptr %149, i32 %153
+  %159 = load i64, ptr %158, align 8
+  %160 = getelementptr inbounds nuw i8, ptr %154, i32 8
+  %161 = load i64, ptr %160, align 8
+  %162 = trunc i64 %161 to i32
+  %163 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %162
+  store i64 %159, ptr %163, align 8
+  br label %164
+
+164:
+  %165 = add nuw nsw i64 %152, 1
+  %166 = icmp eq i64 %165, %146
+  br i1 %166, label %167, label %151
+
+167:
+  %168 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %169 = load i64, ptr %168, align 8
+  %170 = and i64 %169, 1
+  %171 = icmp eq i64 %170, 0
+  br i1 %171, label %418, label %172
+
+172:
+  %173 = getelementptr inbounds nuw i8, ptr %98, i32 24
+  %174 = load ptr, ptr %173, align 8
+  %175 = icmp eq ptr %174, null
+  br i1 %175, label %176, label %177
+
+176:
+  tail call fastcc void @tern_expected_strides(ptr noundef nonnull readonly %0) #7
+  br label %431
+
+177:
+  %178 = load i64, ptr %109, align 8
+  %179 = trunc i64 %178 to i32
+  %180 = getelementptr inbounds %struct.TernNumber, ptr %147, i32 %179
+  %181 = icmp sgt i64 %178, 0
+  br i1 %181, label %182, label %418
+
+182:
+  %183 = phi i64 [ %196, %195 ], [ 0, %177 ]
+  %184 = trunc i64 %183 to i32
+  %185 = getelementptr inbounds %struct.TernNumber, ptr %180, i32 %184
+  %186 = load i64, ptr %185, align 8
+  %187 = icmp eq i64 %186, 2
+  br i1 %187, label %188, label %195
+
+188:
+  %189 = getelementptr inbounds i64, ptr %174, i32 %184
+  %190 = load i64, ptr %189, align 8
+  %191 = getelementptr inbounds nuw i8, ptr %185, i32 8
+  %192 = load i64, ptr %191, align 8
+  %193 = trunc i64 %192 to i32
+  %194 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %193
+  store i64 %190, ptr %194, align 8
+  br label %195
+
+195:
+  %196 = add nuw nsw i64 %183, 1
+  %197 = icmp eq i64 %196, %178
+  br i1 %197, label %418, label %182
+
+198:
+  %199 = getelementptr inbounds nuw i8, ptr %28, i32 8
+  %200 = load ptr, ptr %199, align 8
+  %201 = load i32, ptr %28, align 8
+  %202 = icmp eq i32 %201, 70
+  %203 = select i1 %202, i32 24, i32 0
+  %204 = getelementptr inbounds nuw i8, ptr %200, i32 %203
+  %205 = getelementptr inbounds nuw i8, ptr %21, i32 32
+  %206 = load i64, ptr %205, align 8
+  %207 = trunc i64 %206 to i32
+  %208 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %207
+  %209 = getelementptr inbounds nuw i8, ptr %22, i32 32
+  %210 = load i64, ptr %209, align 8
+  %211 = and i64 %210, 1
+  %212 = icmp eq i64 %211, 0
+  %213 = getelementptr inbounds nuw i8, ptr %204, i32 32
+  %214 = load i64, ptr %213, align 8
+  %215 = load ptr, ptr %204, align 8
+  br i1 %212, label %221, label %216
+
+216:
+  %217 = trunc i64 %214 to i32
+  %218 = getelementptr inbounds nuw i8, ptr %215, i32 %217
+  store ptr %218, ptr %208, align 8
+  %219 = ptrtoint ptr %218 to i32
+  %220 = zext i32 %219 to i64
+  br label %234
+
+221:
+  store ptr %215, ptr %208, align 8
+  %222 = load i64, ptr %213, align 8
+  %223 = getelementptr inbounds nuw i8, ptr %21, i32 80
+  %224 = load i64, ptr %223, align 8
+  %225 = trunc i64 %224 to i32
+  %226 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %225
+  store i64 %222, ptr %226, align 8
+  %227 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %228 = load i64, ptr %227, align 8
+  %229 = and i64 %228, 2
+  %230 = icmp eq i64 %229, 0
+  %231 = icmp eq i64 %222, 0
+  %232 = select i1 %230, i1 true, i1 %231
+  br i1 %232, label %234, label %233
+
+233:
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.14, ptr noundef nonnull @.str.3) #7
+  br label %431
+
+234:
+  %235 = phi i64 [ %220, %216 ], [ %214, %221 ]
+  %236 = getelementptr inbounds nuw i8, ptr %21, i32 56
+  %237 = load i64, ptr %236, align 8
+  %238 = add nsw i64 %237, -1
+  %239 = and i64 %238, %235
+  %240 = icmp eq i64 %239, 0
+  br i1 %240, label %242, label %241
+
+241:
+  tail call fastcc void @tern_expected_aligned(ptr noundef nonnull readonly %0) #7
+  br label %431
+
+242:
+  %243 = getelementptr inbounds nuw i8, ptr %208, i32 8
+  store i64 %235, ptr %243, align 8
+  br label %418
+
+244:
+  %245 = getelementptr inbounds nuw i8, ptr %28, i32 8
+  %246 = load ptr, ptr %245, align 8
+  %247 = load i32, ptr %28, align 8
+  %248 = icmp eq i32 %247, 70
+  %249 = select i1 %248, i32 24, i32 0
+  %250 = getelementptr inbounds nuw i8, ptr %246, i32 %249
+  %251 = getelementptr inbounds nuw i8, ptr %21, i32 112
+  %252 = getelementptr inbounds nuw i8, ptr %21, i32 48
+  %253 = load i64, ptr %252, align 8
+  %254 = trunc i64 %253 to i32
+  %255 = getelementptr inbounds %struct.TernNumber, ptr %251, i32 %254
+  %256 = icmp sgt i64 %253, 0
+  br i1 %256, label %257, label %286
+
+257:
+  %258 = getelementptr inbounds nuw i8, ptr %250, i32 20
+  %259 = load ptr, ptr %258, align 4
+  br label %260
+
+260:
+  %261 = phi i64 [ 0, %257 ], [ %279, %278 ]
+  %262 = trunc i64 %261 to i32
+  %263 = getelementptr inbounds %struct.TernNumber, ptr %251, i32 %262
+  %264 = load i64, ptr %263, align 8
+  %265 = icmp eq i64 %264, 0
+  %266 = getelementptr inbounds nuw i8, ptr %263, i32 8
+  br i1 %265, label %271, label %267
+
+267:
+  %268 = load i64, ptr %266, align 8
+  %269 = trunc i64 %268 to i32
+  %270 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %269
+  br label %271
+
+271:
+  %272 = phi ptr [ %270, %267 ], [ %266, %260 ]
+  %273 = load i64, ptr %272, align 8
+  %274 = getelementptr inbounds i64, ptr %259, i32 %262
+  %275 = load i64, ptr %274, align 8
+  %276 = icmp eq i64 %275, %273
+  br i1 %276, label %278, label %277
+
+277:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.17, i64 noundef %261, ptr noundef nonnull %263, i64 noundef %273) #7
+  br label %431
+
+278:
+  %279 = add nuw nsw i64 %261, 1
+  %280 = icmp eq i64 %279, %253
+  br i1 %280, label %281, label %260
+
+281:
+  %282 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %283 = load i64, ptr %282, align 8
+  %284 = and i64 %283, 1
+  %285 = icmp eq i64 %284, 0
+  br i1 %285, label %315, label %291
+
+286:
+  %287 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %288 = load i64, ptr %287, align 8
+  %289 = and i64 %288, 1
+  %290 = icmp eq i64 %289, 0
+  br i1 %290, label %315, label %351
+
+291:
+  %292 = getelementptr inbounds nuw i8, ptr %250, i32 24
+  %293 = load ptr, ptr %292, align 8
+  br label %294
+
+294:
+  %295 = phi i64 [ 0, %291 ], [ %313, %312 ]
+  %296 = trunc i64 %295 to i32
+  %297 = getelementptr inbounds %struct.TernNumber, ptr %255, i32 %296
+  %298 = load i64, ptr %297, align 8
+  %299 = icmp eq i64 %298, 0
+  %300 = getelementptr inbounds nuw i8, ptr %297, i32 8
+  br i1 %299, label %305, label %301
+
+301:
+  %302 = load i64, ptr %300, align 8
+  %303 = trunc i64 %302 to i32
+  %304 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %303
+  br label %305
+
+305:
+  %306 = phi ptr [ %304, %301 ], [ %300, %294 ]
+  %307 = load i64, ptr %306, align 8
+  %308 = getelementptr inbounds i64, ptr %293, i32 %296
+  %309 = load i64, ptr %308, align 8
+  %310 = icmp eq i64 %309, %307
+  br i1 %310, label %312, label %311
+
+311:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.18, i64 noundef %295, ptr noundef nonnull %297, i64 noundef %307) #7
+  br label %431
+
+312:
+  %313 = add nuw nsw i64 %295, 1
+  %314 = icmp eq i64 %313, %253
+  br i1 %314, label %351, label %294
+
+315:
+  %316 = getelementptr inbounds nuw i8, ptr %250, i32 24
+  %317 = load ptr, ptr %316, align 8
+  %318 = icmp eq ptr %317, null
+  br i1 %318, label %351, label %319
+
+319:
+  %320 = getelementptr inbounds nuw i8, ptr %250, i32 12
+  %321 = load i32, ptr %320, align 4
+  %322 = icmp sgt i32 %321, 0
+  br i1 %322, label %323, label %351
+
+323:
+  %324 = zext nneg i32 %321 to i64
+  %325 = getelementptr inbounds nuw i8, ptr %250, i32 20
+  %326 = load ptr, ptr %325, align 4
+  br label %327
+
+327:
+  %328 = phi i64 [ %324, %323 ], [ %331, %341 ]
+  %329 = phi i32 [ 1, %323 ], [ %343, %341 ]
+  %330 = phi i64 [ 1, %323 ], [ %344, %341 ]
+  %331 = add nsw i64 %328, -1
+  %332 = trunc i64 %331 to i32
+  %333 = getelementptr inbounds i64, ptr %326, i32 %332
+  %334 = load i64, ptr %333, align 8
+  %335 = icmp eq i64 %334, 1
+  br i1 %335, label %341, label %336
+
+336:
+  %337 = getelementptr inbounds i64, ptr %317, i32 %332
+  %338 = load i64, ptr %337, align 8
+  %339 = icmp eq i64 %338, %330
+  %340 = zext i1 %339 to i32
+  br label %341
+
+341:
+  %342 = phi i32 [ 1, %327 ], [ %340, %336 ]
+  %343 = and i32 %342, %329
+  %344 = mul nsw i64 %334, %330
+  %345 = icmp samesign ugt i64 %328, 1
+  br i1 %345, label %327, label %346
+
+346:
+  %347 = icmp eq i32 %343, 0
+  %348 = icmp ne i64 %344, 0
+  %349 = select i1 %347, i1 %348, i1 false
+  br i1 %349, label %350, label %351
+
+350:
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.19, ptr noundef nonnull @.str.3) #7
+  br label %431
+
+351:
+  %352 = phi i1 [ false, %286 ], [ true, %346 ], [ true, %319 ], [ true, %315 ], [ false, %312 ]
+  %353 = getelementptr inbounds nuw i8, ptr %21, i32 96
+  %354 = load i64, ptr %353, align 8
+  %355 = icmp eq i64 %354, 0
+  %356 = getelementptr inbounds nuw i8, ptr %21, i32 104
+  br i1 %355, label %361, label %357
+
+357:
+  %358 = load i64, ptr %356, align 8
+  %359 = trunc i64 %358 to i32
+  %360 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %359
+  br label %361
+
+361:
+  %362 = phi ptr [ %360, %357 ], [ %356, %351 ]
+  %363 = load i64, ptr %362, align 8
+  %364 = getelementptr inbounds nuw i8, ptr %21, i32 32
+  %365 = load i64, ptr %364, align 8
+  br i1 %256, label %366, label %403
+
+366:
+  %367 = getelementptr inbounds nuw i8, ptr %250, i32 20
+  %368 = load ptr, ptr %367, align 4
+  br label %369
+
+369:
+  %370 = phi i64 [ 0, %366 ], [ %377, %369 ]
+  %371 = phi i64 [ 1, %366 ], [ %376, %369 ]
+  %372 = trunc i64 %370 to i32
+  %373 = getelementptr inbounds i64, ptr %368, i32 %372
+  %374 = load i64, ptr %373, align 8
+  %375 = freeze i64 %374
+  %376 = mul i64 %375, %371
+  %377 = add nuw nsw i64 %370, 1
+  %378 = icmp eq i64 %377, %253
+  br i1 %378, label %379, label %369
+
+379:
+  br i1 %352, label %403, label %380
+
+380:
+  %381 = getelementptr inbounds nuw i8, ptr %250, i32 24
+  %382 = load ptr, ptr %381, align 8
+  br label %383
+
+383:
+  %384 = phi i64 [ 0, %380 ], [ %398, %383 ]
+  %385 = phi i64 [ 1, %380 ], [ %397, %383 ]
+  %386 = phi i64 [ %363, %380 ], [ %395, %383 ]
+  %387 = trunc i64 %384 to i32
+  %388 = getelementptr inbounds i64, ptr %368, i32 %387
+  %389 = load i64, ptr %388, align 8
+  %390 = add nsw i64 %389, -1
+  %391 = getelementptr inbounds i64, ptr %382, i32 %387
+  %392 = load i64, ptr %391, align 8
+  %393 = mul nsw i64 %392, %390
+  %394 = tail call i64 @llvm.smin.i64(i64 %393, i64 0)
+  %395 = add nsw i64 %394, %386
+  %396 = tail call i64 @llvm.abs.i64(i64 %393, i1 true)
+  %397 = add nuw nsw i64 %396, %385
+  %398 = add nuw nsw i64 %384, 1
+  %399 = icmp eq i64 %398, %253
+  br i1 %399, label %400, label %383
+
+400:
+  %401 = icmp eq i64 %376, 0
+  %402 = select i1 %401, i64 0, i64 %397
+  br label %403
+
+403:
+  %404 = phi i64 [ %363, %379 ], [ %395, %400 ], [ %363, %361 ]
+  %405 = phi i64 [ %376, %379 ], [ %402, %400 ], [ 1, %361 ]
+  %406 = trunc i64 %365 to i32
+  %407 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %406
+  %408 = getelementptr inbounds nuw i8, ptr %21, i32 64
+  %409 = load i64, ptr %408, align 8
+  %410 = mul nsw i64 %409, %404
+  %411 = getelementptr inbounds nuw i8, ptr %407, i32 8
+  %412 = load i64, ptr %411, align 8
+  %413 = add nsw i64 %412, %410
+  store i64 %413, ptr %411, align 8
+  %414 = load i64, ptr %408, align 8
+  %415 = mul nsw i64 %414, %405
+  %416 = add nsw i64 %415, %413
+  %417 = getelementptr inbounds nuw i8, ptr %407, i32 16
+  store i64 %416, ptr %417, align 8
+  br label %418
+
+418:
+  %419 = phi i32 [ %23, %29 ], [ %23, %80 ], [ %23, %88 ], [ %23, %73 ], [ 0, %242 ], [ 0, %177 ], [ %23, %48 ], [ 0, %167 ], [ %23, %59 ], [ 0, %403 ], [ %23, %67 ], [ %23, %71 ], [ 0, %195 ]
+  %420 = load ptr, ptr %12, align 4
+  %421 = load i64, ptr %420, align 8
+  %422 = trunc i64 %421 to i32
+  %423 = getelementptr inbounds i64, ptr %420, i32 %422
+  store ptr %423, ptr %12, align 4
+  %424 = load i32, ptr %13, align 4
+  %425 = add nsw i32 %424, 1
+  store i32 %425, ptr %13, align 4
+  %426 = sext i32 %425 to i64
+  %427 = load ptr, ptr %5, align 4
+  %428 = getelementptr inbounds nuw i8, ptr %427, i32 8
+  %429 = load i64, ptr %428, align 8
+  %430 = icmp sgt i64 %429, %426
+  br i1 %430, label %20, label %431
+
+431:
+  %432 = phi i32 [ -1, %350 ], [ -1, %233 ], [ -1, %45 ], [ -1, %54 ], [ -1, %64 ], [ -1, %85 ], [ -1, %92 ], [ -1, %112 ], [ -1, %120 ], [ -1, %176 ], [ -1, %144 ], [ -1, %241 ], [ -1, %277 ], [ -1, %311 ], [ 0, %4 ], [ 0, %418 ]
+  ret i32 %432
+}
+
+define internal fastcc void @tern_expected_apart(ptr noundef nonnull readonly captures(none) %0, ptr noundef readonly captures(none) %1, i32 noundef %2) unnamed_addr #2 {
+  %4 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #8
+  call fastcc void @tern_begin(ptr noundef %4, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef nonnull @.str.22) #7
+  %5 = sext i32 %2 to i64
+  call fastcc void @tern_add_number(ptr noundef %4, i64 noundef %5) #7
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef nonnull @.str.7) #7
+  %6 = getelementptr inbounds nuw i8, ptr %0, i32 4
+  %7 = load ptr, ptr %6, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %1, i32 8
+  %9 = load i64, ptr %8, align 8
+  %10 = trunc i64 %9 to i32
+  %11 = getelementptr inbounds i8, ptr %7, i32 %10
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef %11) #7
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef nonnull @.str.23) #7
+  %12 = load ptr, ptr %0, align 4
+  %13 = getelementptr inbounds nuw i8, ptr %12, i32 12
+  %14 = load ptr, ptr %13, align 4
+  %15 = getelementptr inbounds nuw i8, ptr %4, i32 256
+  %16 = load i32, ptr %15, align 8
+  call void %14(ptr noundef %12, ptr noundef nonnull @.str.4, ptr noundef nonnull %4, i32 noundef %16) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #8
+  ret void
+}
+
+define internal fastcc void @tern_add_text(ptr noundef nonnull captures(none) %0, ptr noundef %1) unnamed_addr #3 {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i32 256
+  %4 = load i32, ptr %3, align 8
+  %5 = add nsw i32 %4, 1
+  store i32 %5, ptr %3, align 8
+  %6 = getelementptr inbounds %struct.TernAny, ptr %0, i32 %4
+  store i32 8, ptr %6, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %6, i32 4
+  store i32 0, ptr %7, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %6, i32 8
+  store i64 0, ptr %8, align 8
+  store ptr %1, ptr %8, align 8
+  ret void
+}
+
+define internal fastcc void @tern_add_number(ptr noundef nonnull captures(none) %0, i64 noundef %1) unnamed_addr #3 {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i32 256
+  %4 = load i32, ptr %3, align 8
+  %5 = add nsw i32 %4, 1
+  store i32 %5, ptr %3, align 8
+  %6 = getelementptr inbounds %struct.TernAny, ptr %0, i32 %4
+  store i32 1, ptr %6, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %6, i32 4
+  store i32 0, ptr %7, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %6, i32 8
+  store i64 %1, ptr %8, align 8
+  ret void
+}
+
+define internal fastcc void @tern_expected(ptr noundef nonnull readonly captures(none) %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) unnamed_addr #2 {
+  %5 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %5) #8
+  call fastcc void @tern_begin(ptr noundef %5, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %5, ptr noundef %2) #7
+  call fastcc void @tern_add_text(ptr noundef %5, ptr noundef %3) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef %1, ptr noundef %5) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %5) #8
+  ret void
+}
+
+define internal fastcc void @tern_begin(ptr noundef nonnull captures(none) initializes((256, 260)) %0, ptr noundef nonnull readonly captures(none) %1) unnamed_addr #4 {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i32 256
+  store i32 0, ptr %3, align 8
+  %4 = getelementptr inbounds nuw i8, ptr %1, i32 4
+  %5 = load ptr, ptr %4, align 4
+  %6 = load i64, ptr %5, align 8
+  %7 = trunc i64 %6 to i32
+  %8 = getelementptr inbounds i8, ptr %5, i32 %7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull %8) #7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull @.str.6) #7
+  %9 = getelementptr inbounds nuw i8, ptr %1, i32 16
+  %10 = load i32, ptr %9, align 4
+  %11 = sext i32 %10 to i64
+  tail call fastcc void @tern_add_number(ptr noundef %0, i64 noundef %11) #7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull @.str.7) #7
+  %12 = load ptr, ptr %4, align 4
+  %13 = getelementptr inbounds nuw i8, ptr %1, i32 8
+  %14 = load ptr, ptr %13, align 4
+  %15 = getelementptr inbounds nuw i8, ptr %14, i32 8
+  %16 = load i64, ptr %15, align 8
+  %17 = trunc i64 %16 to i32
+  %18 = getelementptr inbounds i8, ptr %12, i32 %17
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef %18) #7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull @.str.8) #7
+  ret void
+}
+
+define internal fastcc void @tern_refuse(ptr noundef nonnull readonly captures(none) %0, ptr noundef %1, ptr noundef nonnull %2) unnamed_addr #2 {
+  tail call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.9) #7
+  %4 = getelementptr inbounds nuw i8, ptr %2, i32 256
+  %5 = load i32, ptr %4, align 8
+  %6 = add nsw i32 %5, 1
+  store i32 %6, ptr %4, align 8
+  %7 = getelementptr inbounds %struct.TernAny, ptr %2, i32 %5
+  store i32 4, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %7, i32 4
+  store i32 0, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %7, i32 8
+  store i64 0, ptr %9, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %0, i32 12
+  %11 = load ptr, ptr %10, align 4
+  store ptr %11, ptr %9, align 8
+  %12 = load ptr, ptr %0, align 4
+  %13 = getelementptr inbounds nuw i8, ptr %12, i32 12
+  %14 = load ptr, ptr %13, align 4
+  %15 = load i32, ptr %4, align 8
+  tail call void %14(ptr noundef %12, ptr noundef %1, ptr noundef nonnull %2, i32 noundef %15) #10
+  ret void
+}
+
+define internal fastcc void @tern_expected_tensor(ptr noundef nonnull readonly captures(none) %0) unnamed_addr #2 {
+  %2 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
+  call fastcc void @tern_begin(ptr noundef %2, ptr noundef %0) #7
+  %3 = getelementptr inbounds nuw i8, ptr %0, i32 4
+  %4 = load ptr, ptr %3, align 4
+  %5 = getelementptr inbounds nuw i8, ptr %0, i32 8
+  %6 = load ptr, ptr %5, align 4
+  %7 = getelementptr inbounds nuw i8, ptr %6, i32 16
+  %8 = load i64, ptr %7, align 8
+  %9 = trunc i64 %8 to i32
+  %10 = getelementptr inbounds i8, ptr %4, i32 %9
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef %10) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.12) #7
+  %11 = load ptr, ptr %5, align 4
+  %12 = getelementptr inbounds nuw i8, ptr %11, i32 48
+  %13 = load i64, ptr %12, align 8
+  call fastcc void @tern_add_number(ptr noundef %2, i64 noundef %13) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef nonnull @.str.2, ptr noundef %2) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  ret void
+}
+
+define internal fastcc void @tern_expected_strides(ptr noundef nonnull readonly captures(none) %0) unnamed_addr #2 {
+  %2 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
+  call fastcc void @tern_begin(ptr noundef %2, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.13) #7
+  %3 = load ptr, ptr %0, align 4
+  %4 = getelementptr inbounds nuw i8, ptr %3, i32 12
+  %5 = load ptr, ptr %4, align 4
+  %6 = getelementptr inbounds nuw i8, ptr %2, i32 256
+  %7 = load i32, ptr %6, align 8
+  call void %5(ptr noundef %3, ptr noundef nonnull @.str.4, ptr noundef nonnull %2, i32 noundef %7) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  ret void
+}
+
+define internal fastcc void @tern_expected_aligned(ptr noundef nonnull readonly captures(none) %0) unnamed_addr #2 {
+  %2 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
+  call fastcc void @tern_begin(ptr noundef %2, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.15) #7
+  %3 = getelementptr inbounds nuw i8, ptr %0, i32 8
+  %4 = load ptr, ptr %3, align 4
+  %5 = getelementptr inbounds nuw i8, ptr %4, i32 56
+  %6 = load i64, ptr %5, align 8
+  call fastcc void @tern_add_number(ptr noundef %2, i64 noundef %6) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.16) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef nonnull @.str.4, ptr noundef %2) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  ret void
+}
+
+define internal fastcc void @tern_expected_number(ptr noundef nonnull readonly captures(none) %0, ptr noundef %1, i64 noundef %2, ptr noundef readonly captures(none) %3, i64 noundef %4) unnamed_addr #2 {
+  %6 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
+  call fastcc void @tern_begin(ptr noundef %6, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef %1) #7
+  call fastcc void @tern_add_number(ptr noundef %6, i64 noundef %2) #7
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef nonnull @.str.20) #7
+  %7 = load i64, ptr %3, align 8
+  %8 = icmp eq i64 %7, 0
+  br i1 %8, label %20, label %9
+
+9:
+  %10 = getelementptr inbounds nuw i8, ptr %0, i32 4
+  %11 = load ptr, ptr %10, align 4
+  %12 = getelementptr inbounds nuw i8, ptr %11, i32 64
+  %13 = getelementptr inbounds nuw i8, ptr %3, i32 8
+  %14 = load i64, ptr %13, align 8
+  %15 = trunc i64 %14 to i32
+  %16 = getelementptr inbounds i64, ptr %12, i32 %15
+  %17 = load i64, ptr %16, align 8
+  %18 = trunc i64 %17 to i32
+  %19 = getelementptr inbounds i8, ptr %11, i32 %18
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef %19) #7
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef nonnull @.str.21) #7
+  br label %20
+
+20:
+  call fastcc void @tern_add_number(ptr noundef %6, i64 noundef %4) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef nonnull @.str.4, ptr noundef %6) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
+  ret void
+}
+
+declare i64 @llvm.abs.i64(i64, i1 immarg) #5
+
+declare i64 @llvm.smin.i64(i64, i64) #6
+
+attributes #0 = { nounwind "no-builtins" }
+attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
+attributes #2 = { cold noinline nounwind optsize "no-builtins" }
+attributes #3 = { cold mustprogress nofree noinline norecurse nosync nounwind optsize willreturn memory(argmem: readwrite) "no-builtins" }
+attributes #4 = { cold mustprogress nofree noinline norecurse nosync nounwind optsize willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) "no-builtins" }
+attributes #5 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #6 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #7 = { cold nobuiltin "no-builtins" }
+attributes #8 = { nounwind }
+attributes #9 = { nobuiltin "no-builtins" }
+attributes #10 = { nobuiltin nounwind "no-builtins" }
+

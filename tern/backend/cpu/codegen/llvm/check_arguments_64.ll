@@ -1,0 +1,1488 @@
+; SPDX-License-Identifier: Apache-2.0
+; Made of check_arguments.c by tools/make_linked_ir.sh.
+
+%struct.TernAny = type { i32, i32, %union.anon }
+%union.anon = type { i64 }
+%union.TernSlot = type { i64 }
+%struct.TernNumber = type { i64, i64 }
+%struct.TernPair = type { i64, i64 }
+%struct.TernChecked = type { ptr, ptr, ptr, ptr, i32 }
+%struct.TernMessage = type { [16 x %struct.TernAny], i32 }
+
+@.str = private unnamed_addr constant [12 x i8] c": expected \00", align 1
+@.str.1 = private unnamed_addr constant [17 x i8] c" arguments, got \00", align 1
+@.str.2 = private unnamed_addr constant [10 x i8] c"TypeError\00", align 1
+@.str.3 = private unnamed_addr constant [1 x i8] zeroinitializer, align 1
+@.str.4 = private unnamed_addr constant [11 x i8] c"ValueError\00", align 1
+@.str.5 = private unnamed_addr constant [26 x i8] c", which the value fits in\00", align 1
+@.str.6 = private unnamed_addr constant [12 x i8] c": argument \00", align 1
+@.str.7 = private unnamed_addr constant [3 x i8] c" (\00", align 1
+@.str.8 = private unnamed_addr constant [13 x i8] c"): expected \00", align 1
+@.str.9 = private unnamed_addr constant [7 x i8] c", got \00", align 1
+@.str.10 = private unnamed_addr constant [13 x i8] c"a tensor on \00", align 1
+@.str.11 = private unnamed_addr constant [37 x i8] c"a tensor on the device of the others\00", align 1
+@.str.12 = private unnamed_addr constant [17 x i8] c" tensor of rank \00", align 1
+@.str.13 = private unnamed_addr constant [30 x i8] c"strides, got a tensor without\00", align 1
+@.str.14 = private unnamed_addr constant [71 x i8] c"a tensor without byte offset (a kernel that is given as code takes it)\00", align 1
+@.str.15 = private unnamed_addr constant [17 x i8] c"data aligned to \00", align 1
+@.str.16 = private unnamed_addr constant [7 x i8] c" bytes\00", align 1
+@.str.17 = private unnamed_addr constant [8 x i8] c"extent \00", align 1
+@.str.18 = private unnamed_addr constant [8 x i8] c"stride \00", align 1
+@.str.19 = private unnamed_addr constant [17 x i8] c"a compact tensor\00", align 1
+@.str.20 = private unnamed_addr constant [8 x i8] c" to be \00", align 1
+@.str.21 = private unnamed_addr constant [4 x i8] c" = \00", align 1
+@.str.22 = private unnamed_addr constant [36 x i8] c"memory apart from that of argument \00", align 1
+@.str.23 = private unnamed_addr constant [70 x i8] c"); a function with the attribute may_alias takes tensors that overlap\00", align 1
+
+define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef signext %5) local_unnamed_addr #0 {
+  %7 = icmp eq i32 %5, 3
+  br i1 %7, label %8, label %284
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %10 = load i64, ptr %9, align 8
+  %11 = and i64 %10, 4
+  %12 = icmp eq i64 %11, 0
+  br i1 %12, label %284, label %13
+
+13:
+  %14 = sext i32 %2 to i64
+  %15 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %16 = load i64, ptr %15, align 8
+  %17 = icmp eq i64 %16, %14
+  br i1 %17, label %18, label %284
+
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  %20 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  %21 = load i64, ptr %20, align 8
+  %22 = getelementptr inbounds i64, ptr %19, i64 %21
+  %23 = and i64 %10, 8
+  %24 = icmp eq i64 %23, 0
+  br i1 %24, label %77, label %25
+
+25:
+  %26 = icmp sgt i32 %2, 0
+  br i1 %26, label %27, label %244
+
+27:
+  %28 = phi i64 [ %72, %71 ], [ %14, %25 ]
+  %29 = phi i64 [ %73, %71 ], [ 0, %25 ]
+  %30 = phi ptr [ %75, %71 ], [ %22, %25 ]
+  %31 = getelementptr inbounds nuw i8, ptr %30, i64 24
+  %32 = load i64, ptr %31, align 8
+  switch i64 %32, label %41 [
+    i64 5, label %71
+    i64 1, label %33
+    i64 0, label %37
+  ]
+
+33:
+  %34 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
+  %35 = load i32, ptr %34, align 8
+  %36 = icmp eq i32 %35, 3
+  br i1 %36, label %63, label %284
+
+37:
+  %38 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
+  %39 = load i32, ptr %38, align 8
+  %40 = icmp eq i32 %39, 4
+  br i1 %40, label %63, label %284
+
+41:
+  %42 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
+  %43 = load i32, ptr %42, align 8
+  %44 = icmp eq i32 %43, 1
+  br i1 %44, label %45, label %284
+
+45:
+  %46 = getelementptr inbounds nuw i8, ptr %30, i64 40
+  %47 = load i64, ptr %46, align 8
+  %48 = icmp sgt i64 %47, 63
+  br i1 %48, label %63, label %49
+
+49:
+  switch i64 %32, label %56 [
+    i64 4, label %63
+    i64 2, label %50
+  ]
+
+50:
+  %51 = getelementptr inbounds nuw i8, ptr %42, i64 8
+  %52 = load i64, ptr %51, align 8
+  %53 = add nsw i64 %47, -1
+  %54 = shl nuw nsw i64 1, %53
+  %55 = add i64 %52, %54
+  br label %59
+
+56:
+  %57 = getelementptr inbounds nuw i8, ptr %42, i64 8
+  %58 = load i64, ptr %57, align 8
+  br label %59
+
+59:
+  %60 = phi i64 [ %55, %50 ], [ %58, %56 ]
+  %61 = lshr i64 %60, %47
+  %62 = icmp eq i64 %61, 0
+  br i1 %62, label %63, label %284
+
+63:
+  %64 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
+  %65 = getelementptr inbounds nuw i8, ptr %64, i64 8
+  %66 = load i64, ptr %65, align 8
+  %67 = getelementptr inbounds nuw i8, ptr %30, i64 32
+  %68 = load i64, ptr %67, align 8
+  %69 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %68
+  store i64 %66, ptr %69, align 8
+  %70 = load i64, ptr %15, align 8
+  br label %71
+
+71:
+  %72 = phi i64 [ %28, %27 ], [ %70, %63 ]
+  %73 = add nuw nsw i64 %29, 1
+  %74 = load i64, ptr %30, align 8
+  %75 = getelementptr inbounds i64, ptr %30, i64 %74
+  %76 = icmp slt i64 %73, %72
+  br i1 %76, label %27, label %77
+
+77:
+  %78 = phi i64 [ %14, %18 ], [ %72, %71 ]
+  %79 = icmp sgt i64 %78, 0
+  br i1 %79, label %80, label %244
+
+80:
+  %81 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  br label %82
+
+82:
+  %83 = phi i64 [ %78, %80 ], [ %236, %235 ]
+  %84 = phi ptr [ %22, %80 ], [ %240, %235 ]
+  %85 = phi i64 [ 0, %80 ], [ %237, %235 ]
+  %86 = phi i64 [ 0, %80 ], [ %238, %235 ]
+  %87 = getelementptr inbounds nuw i8, ptr %84, i64 112
+  %88 = getelementptr inbounds nuw i8, ptr %84, i64 32
+  %89 = load i64, ptr %88, align 8
+  %90 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %89
+  %91 = getelementptr inbounds nuw i8, ptr %84, i64 88
+  %92 = load i64, ptr %91, align 8
+  %93 = getelementptr inbounds nuw i8, ptr %84, i64 24
+  %94 = load i64, ptr %93, align 8
+  %95 = icmp eq i64 %94, 5
+  br i1 %95, label %96, label %235
+
+96:
+  %97 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %86
+  %98 = load i32, ptr %97, align 8
+  switch i32 %98, label %284 [
+    i32 7, label %99
+    i32 70, label %99
+  ]
+
+99:
+  %100 = getelementptr inbounds nuw i8, ptr %97, i64 8
+  %101 = load ptr, ptr %100, align 8
+  %102 = icmp eq i32 %98, 70
+  %103 = select i1 %102, i64 24, i64 0
+  %104 = getelementptr inbounds nuw i8, ptr %101, i64 %103
+  %105 = getelementptr inbounds nuw i8, ptr %104, i64 20
+  %106 = load i8, ptr %105, align 4
+  %107 = zext i8 %106 to i64
+  %108 = getelementptr inbounds nuw i8, ptr %104, i64 21
+  %109 = load i8, ptr %108, align 1
+  %110 = zext i8 %109 to i64
+  %111 = shl nuw nsw i64 %110, 8
+  %112 = or disjoint i64 %111, %107
+  %113 = getelementptr inbounds nuw i8, ptr %104, i64 22
+  %114 = load i16, ptr %113, align 2
+  %115 = zext i16 %114 to i64
+  %116 = shl nuw nsw i64 %115, 16
+  %117 = or disjoint i64 %112, %116
+  %118 = getelementptr inbounds nuw i8, ptr %84, i64 40
+  %119 = load i64, ptr %118, align 8
+  %120 = icmp eq i64 %117, %119
+  br i1 %120, label %121, label %284
+
+121:
+  %122 = getelementptr inbounds nuw i8, ptr %104, i64 16
+  %123 = load i32, ptr %122, align 8
+  %124 = sext i32 %123 to i64
+  %125 = getelementptr inbounds nuw i8, ptr %84, i64 48
+  %126 = load i64, ptr %125, align 8
+  %127 = icmp eq i64 %126, %124
+  br i1 %127, label %128, label %284
+
+128:
+  %129 = getelementptr inbounds nuw i8, ptr %104, i64 8
+  %130 = load i32, ptr %129, align 8
+  %131 = sext i32 %130 to i64
+  %132 = load i64, ptr %81, align 8
+  %133 = icmp eq i64 %132, %131
+  br i1 %133, label %134, label %284
+
+134:
+  %135 = getelementptr inbounds nuw i8, ptr %104, i64 24
+  %136 = load ptr, ptr %135, align 8
+  %137 = getelementptr inbounds nuw i8, ptr %84, i64 72
+  %138 = load i64, ptr %137, align 8
+  %139 = and i64 %138, 4
+  %140 = icmp eq i64 %139, 0
+  br i1 %140, label %155, label %141
+
+141:
+  %142 = icmp sgt i32 %123, 0
+  br i1 %142, label %143, label %186
+
+143:
+  %144 = phi i64 [ %152, %143 ], [ %85, %141 ]
+  %145 = phi i64 [ %153, %143 ], [ 0, %141 ]
+  %146 = getelementptr inbounds nuw i64, ptr %136, i64 %145
+  %147 = load i64, ptr %146, align 8
+  %148 = getelementptr inbounds nuw %struct.TernNumber, ptr %87, i64 %145
+  %149 = getelementptr inbounds nuw i8, ptr %148, i64 8
+  %150 = load i64, ptr %149, align 8
+  %151 = xor i64 %150, %147
+  %152 = or i64 %151, %144
+  %153 = add nuw nsw i64 %145, 1
+  %154 = icmp eq i64 %153, %124
+  br i1 %154, label %186, label %143
+
+155:
+  %156 = getelementptr inbounds nuw i8, ptr %84, i64 64
+  %157 = load i64, ptr %156, align 8
+  %158 = icmp sgt i32 %123, 0
+  br i1 %158, label %159, label %186
+
+159:
+  %160 = phi i64 [ %181, %180 ], [ %124, %155 ]
+  %161 = phi i64 [ %183, %180 ], [ %157, %155 ]
+  %162 = phi i64 [ %182, %180 ], [ %85, %155 ]
+  %163 = phi i64 [ %184, %180 ], [ 0, %155 ]
+  %164 = getelementptr inbounds nuw %struct.TernNumber, ptr %87, i64 %163
+  %165 = load i64, ptr %164, align 8
+  %166 = getelementptr inbounds nuw i8, ptr %164, i64 8
+  %167 = load i64, ptr %166, align 8
+  %168 = getelementptr inbounds nuw i64, ptr %136, i64 %163
+  %169 = load i64, ptr %168, align 8
+  switch i64 %165, label %173 [
+    i64 2, label %170
+    i64 0, label %176
+  ]
+
+170:
+  %171 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %167
+  store i64 %169, ptr %171, align 8
+  %172 = load i64, ptr %125, align 8
+  br label %180
+
+173:
+  %174 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %167
+  %175 = load i64, ptr %174, align 8
+  br label %176
+
+176:
+  %177 = phi i64 [ %175, %173 ], [ %167, %159 ]
+  %178 = xor i64 %177, %169
+  %179 = or i64 %178, %162
+  br label %180
+
+180:
+  %181 = phi i64 [ %172, %170 ], [ %160, %176 ]
+  %182 = phi i64 [ %162, %170 ], [ %179, %176 ]
+  %183 = mul nsw i64 %169, %161
+  %184 = add nuw nsw i64 %163, 1
+  %185 = icmp slt i64 %184, %181
+  br i1 %185, label %159, label %186
+
+186:
+  %187 = phi i64 [ %182, %180 ], [ %85, %155 ], [ %85, %141 ], [ %152, %143 ]
+  %188 = phi i64 [ %183, %180 ], [ %157, %155 ], [ %92, %141 ], [ %92, %143 ]
+  %189 = getelementptr inbounds nuw i8, ptr %104, i64 32
+  %190 = load ptr, ptr %189, align 8
+  %191 = icmp eq ptr %190, null
+  br i1 %191, label %220, label %192
+
+192:
+  %193 = load i32, ptr %122, align 8
+  %194 = icmp sgt i32 %193, 0
+  br i1 %194, label %195, label %220
+
+195:
+  %196 = zext nneg i32 %193 to i64
+  %197 = load ptr, ptr %135, align 8
+  br label %198
+
+198:
+  %199 = phi i64 [ %196, %195 ], [ %202, %211 ]
+  %200 = phi i32 [ 1, %195 ], [ %213, %211 ]
+  %201 = phi i64 [ 1, %195 ], [ %214, %211 ]
+  %202 = add nsw i64 %199, -1
+  %203 = getelementptr inbounds i64, ptr %197, i64 %202
+  %204 = load i64, ptr %203, align 8
+  %205 = icmp eq i64 %204, 1
+  br i1 %205, label %211, label %206
+
+206:
+  %207 = getelementptr inbounds i64, ptr %190, i64 %202
+  %208 = load i64, ptr %207, align 8
+  %209 = icmp eq i64 %208, %201
+  %210 = zext i1 %209 to i32
+  br label %211
+
+211:
+  %212 = phi i32 [ 1, %198 ], [ %210, %206 ]
+  %213 = and i32 %212, %200
+  %214 = mul nsw i64 %204, %201
+  %215 = icmp samesign ugt i64 %199, 1
+  br i1 %215, label %198, label %216
+
+216:
+  %217 = icmp eq i32 %213, 0
+  %218 = icmp ne i64 %214, 0
+  %219 = select i1 %217, i1 %218, i1 false
+  br i1 %219, label %284, label %220
+
+220:
+  %221 = load ptr, ptr %104, align 8
+  %222 = getelementptr inbounds nuw i8, ptr %104, i64 40
+  %223 = load i64, ptr %222, align 8
+  %224 = getelementptr inbounds nuw i8, ptr %221, i64 %223
+  store ptr %224, ptr %90, align 8
+  %225 = ptrtoint ptr %224 to i64
+  %226 = getelementptr inbounds nuw i8, ptr %90, i64 8
+  store i64 %225, ptr %226, align 8
+  %227 = add nsw i64 %188, %225
+  %228 = getelementptr inbounds nuw i8, ptr %90, i64 16
+  store i64 %227, ptr %228, align 8
+  %229 = getelementptr inbounds nuw i8, ptr %84, i64 56
+  %230 = load i64, ptr %229, align 8
+  %231 = add nsw i64 %230, -1
+  %232 = and i64 %231, %225
+  %233 = or i64 %232, %187
+  %234 = load i64, ptr %15, align 8
+  br label %235
+
+235:
+  %236 = phi i64 [ %234, %220 ], [ %83, %82 ]
+  %237 = phi i64 [ %233, %220 ], [ %85, %82 ]
+  %238 = add nuw nsw i64 %86, 1
+  %239 = load i64, ptr %84, align 8
+  %240 = getelementptr inbounds i64, ptr %84, i64 %239
+  %241 = icmp slt i64 %238, %236
+  br i1 %241, label %82, label %242
+
+242:
+  %243 = icmp eq i64 %237, 0
+  br i1 %243, label %244, label %284
+
+244:
+  %245 = phi ptr [ %240, %242 ], [ %22, %77 ], [ %22, %25 ]
+  %246 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  %247 = load i64, ptr %246, align 8
+  %248 = icmp sgt i64 %247, 0
+  br i1 %248, label %249, label %286
+
+249:
+  %250 = load i64, ptr %9, align 8
+  %251 = and i64 %250, 1
+  %252 = icmp eq i64 %251, 0
+  br label %253
+
+253:
+  %254 = phi i64 [ 0, %249 ], [ %282, %281 ]
+  %255 = getelementptr inbounds nuw %struct.TernPair, ptr %245, i64 %254
+  %256 = load i64, ptr %255, align 8
+  %257 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %256
+  %258 = getelementptr inbounds nuw i8, ptr %255, i64 8
+  %259 = load i64, ptr %258, align 8
+  %260 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %259
+  %261 = getelementptr inbounds nuw i8, ptr %257, i64 8
+  %262 = load i64, ptr %261, align 8
+  %263 = getelementptr inbounds nuw i8, ptr %257, i64 16
+  %264 = load i64, ptr %263, align 8
+  %265 = getelementptr inbounds nuw i8, ptr %260, i64 8
+  %266 = load i64, ptr %265, align 8
+  %267 = getelementptr inbounds nuw i8, ptr %260, i64 16
+  %268 = load i64, ptr %267, align 8
+  br i1 %252, label %269, label %273
+
+269:
+  %270 = load ptr, ptr %257, align 8
+  %271 = load ptr, ptr %260, align 8
+  %272 = icmp eq ptr %270, %271
+  br i1 %272, label %273, label %281
+
+273:
+  %274 = icmp ugt i64 %264, %266
+  %275 = icmp ugt i64 %268, %262
+  %276 = select i1 %274, i1 %275, i1 false
+  %277 = icmp ne i64 %262, %264
+  %278 = select i1 %276, i1 %277, i1 false
+  %279 = icmp ne i64 %266, %268
+  %280 = select i1 %278, i1 %279, i1 false
+  br i1 %280, label %284, label %281
+
+281:
+  %282 = add nuw nsw i64 %254, 1
+  %283 = icmp eq i64 %282, %247
+  br i1 %283, label %286, label %253
+
+284:
+  %285 = tail call fastcc signext i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef %3, ptr noundef %4, i32 noundef signext %5) #7
+  br label %286
+
+286:
+  %287 = phi i32 [ %285, %284 ], [ 0, %244 ], [ 0, %281 ]
+  ret i32 %287
+}
+
+declare void @llvm.lifetime.start.p0(ptr captures(none)) #1
+
+define internal fastcc signext range(i32 -1, 1) i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef signext %5) unnamed_addr #2 {
+  %7 = alloca %struct.TernChecked, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
+  store ptr %0, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  store ptr %4, ptr %8, align 8
+  %9 = getelementptr inbounds nuw i8, ptr %7, i64 16
+  store ptr null, ptr %9, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %7, i64 24
+  store ptr null, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %7, i64 32
+  store i32 0, ptr %11, align 8
+  %12 = and i32 %5, 1
+  %13 = icmp eq i32 %12, 0
+  br i1 %13, label %29, label %14
+
+14:
+  %15 = sext i32 %2 to i64
+  %16 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %17 = load i64, ptr %16, align 8
+  %18 = icmp eq i64 %17, %15
+  br i1 %18, label %20, label %19
+
+19:
+  call fastcc void @tern_expected_arguments(ptr noundef %7, i64 noundef %15) #7
+  br label %120
+
+20:
+  %21 = call fastcc signext i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef signext 0) #9
+  %22 = icmp eq i32 %21, 0
+  br i1 %22, label %23, label %120
+
+23:
+  %24 = call fastcc signext i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef signext 1) #9
+  %25 = icmp eq i32 %24, 0
+  br i1 %25, label %26, label %120
+
+26:
+  %27 = call fastcc signext i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef signext 2) #9
+  %28 = icmp eq i32 %27, 0
+  br i1 %28, label %29, label %120
+
+29:
+  %30 = and i32 %5, 2
+  %31 = icmp eq i32 %30, 0
+  br i1 %31, label %120, label %32
+
+32:
+  %33 = call fastcc signext i32 @tern_check_all(ptr noundef %7, ptr noundef %1, ptr noundef %3, i32 noundef signext 3) #9
+  %34 = icmp eq i32 %33, 0
+  br i1 %34, label %35, label %120
+
+35:
+  %36 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  %37 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  %38 = load i64, ptr %37, align 8
+  %39 = getelementptr inbounds i64, ptr %36, i64 %38
+  %40 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %41 = load i64, ptr %40, align 8
+  %42 = icmp sgt i64 %41, 0
+  br i1 %42, label %43, label %50
+
+43:
+  %44 = phi i64 [ %48, %43 ], [ 0, %35 ]
+  %45 = phi ptr [ %47, %43 ], [ %39, %35 ]
+  %46 = load i64, ptr %45, align 8
+  %47 = getelementptr inbounds i64, ptr %45, i64 %46
+  %48 = add nuw nsw i64 %44, 1
+  %49 = icmp eq i64 %48, %41
+  br i1 %49, label %50, label %43
+
+50:
+  %51 = phi ptr [ %39, %35 ], [ %47, %43 ]
+  %52 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  %53 = load i64, ptr %52, align 8
+  %54 = icmp sgt i64 %53, 0
+  br i1 %54, label %55, label %120
+
+55:
+  %56 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %57 = load i64, ptr %56, align 8
+  %58 = and i64 %57, 1
+  %59 = icmp eq i64 %58, 0
+  br label %60
+
+60:
+  %61 = phi i64 [ 0, %55 ], [ %89, %88 ]
+  %62 = getelementptr inbounds nuw %struct.TernPair, ptr %51, i64 %61
+  %63 = load i64, ptr %62, align 8
+  %64 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %63
+  %65 = getelementptr inbounds nuw i8, ptr %62, i64 8
+  %66 = load i64, ptr %65, align 8
+  %67 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %66
+  %68 = getelementptr inbounds nuw i8, ptr %64, i64 8
+  %69 = load i64, ptr %68, align 8
+  %70 = getelementptr inbounds nuw i8, ptr %64, i64 16
+  %71 = load i64, ptr %70, align 8
+  %72 = getelementptr inbounds nuw i8, ptr %67, i64 8
+  %73 = load i64, ptr %72, align 8
+  %74 = getelementptr inbounds nuw i8, ptr %67, i64 16
+  %75 = load i64, ptr %74, align 8
+  br i1 %59, label %76, label %80
+
+76:
+  %77 = load ptr, ptr %64, align 8
+  %78 = load ptr, ptr %67, align 8
+  %79 = icmp eq ptr %77, %78
+  br i1 %79, label %80, label %88
+
+80:
+  %81 = icmp ugt i64 %71, %73
+  %82 = icmp ugt i64 %75, %69
+  %83 = select i1 %81, i1 %82, i1 false
+  %84 = icmp ne i64 %69, %71
+  %85 = select i1 %83, i1 %84, i1 false
+  %86 = icmp ne i64 %73, %75
+  %87 = select i1 %85, i1 %86, i1 false
+  br i1 %87, label %91, label %88
+
+88:
+  %89 = add nuw nsw i64 %61, 1
+  %90 = icmp eq i64 %89, %53
+  br i1 %90, label %120, label %60
+
+91:
+  %92 = getelementptr inbounds nuw i8, ptr %39, i64 32
+  %93 = load i64, ptr %92, align 8
+  %94 = icmp eq i64 %93, %63
+  br i1 %94, label %104, label %95
+
+95:
+  %96 = phi ptr [ %99, %95 ], [ %39, %91 ]
+  %97 = phi i32 [ %100, %95 ], [ 0, %91 ]
+  %98 = load i64, ptr %96, align 8
+  %99 = getelementptr inbounds i64, ptr %96, i64 %98
+  %100 = add nuw nsw i32 %97, 1
+  %101 = getelementptr inbounds nuw i8, ptr %99, i64 32
+  %102 = load i64, ptr %101, align 8
+  %103 = icmp eq i64 %102, %63
+  br i1 %103, label %104, label %95
+
+104:
+  %105 = phi i32 [ 0, %91 ], [ %100, %95 ]
+  %106 = phi ptr [ %39, %91 ], [ %99, %95 ]
+  store i32 0, ptr %11, align 8
+  %107 = icmp eq i64 %93, %66
+  br i1 %107, label %118, label %108
+
+108:
+  %109 = phi ptr [ %112, %108 ], [ %39, %104 ]
+  %110 = phi i32 [ %113, %108 ], [ 0, %104 ]
+  %111 = load i64, ptr %109, align 8
+  %112 = getelementptr inbounds i64, ptr %109, i64 %111
+  %113 = add nuw nsw i32 %110, 1
+  %114 = getelementptr inbounds nuw i8, ptr %112, i64 32
+  %115 = load i64, ptr %114, align 8
+  %116 = icmp eq i64 %115, %66
+  br i1 %116, label %117, label %108
+
+117:
+  store i32 %113, ptr %11, align 8
+  br label %118
+
+118:
+  %119 = phi ptr [ %39, %104 ], [ %112, %117 ]
+  store ptr %119, ptr %9, align 8
+  call fastcc void @tern_expected_apart(ptr noundef %7, ptr noundef nonnull %106, i32 noundef signext %105) #7
+  br label %120
+
+120:
+  %121 = phi i32 [ -1, %19 ], [ -1, %20 ], [ 0, %29 ], [ -1, %118 ], [ -1, %32 ], [ -1, %26 ], [ -1, %23 ], [ 0, %50 ], [ 0, %88 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
+  ret i32 %121
+}
+
+declare void @llvm.lifetime.end.p0(ptr captures(none)) #1
+
+define internal fastcc void @tern_expected_arguments(ptr noundef nonnull readonly captures(none) %0, i64 noundef range(i64 -2147483648, 2147483648) %1) unnamed_addr #2 {
+  %3 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %3) #8
+  %4 = getelementptr inbounds nuw i8, ptr %3, i64 256
+  store i32 0, ptr %4, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %6 = load ptr, ptr %5, align 8
+  %7 = load i64, ptr %6, align 8
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  call fastcc void @tern_add_text(ptr noundef %3, ptr noundef nonnull %8) #7
+  call fastcc void @tern_add_text(ptr noundef %3, ptr noundef nonnull @.str) #7
+  %9 = load ptr, ptr %5, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %11 = load i64, ptr %10, align 8
+  call fastcc void @tern_add_number(ptr noundef %3, i64 noundef %11) #7
+  call fastcc void @tern_add_text(ptr noundef %3, ptr noundef nonnull @.str.1) #7
+  call fastcc void @tern_add_number(ptr noundef %3, i64 noundef %1) #7
+  %12 = load ptr, ptr %0, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %12, i64 16
+  %14 = load ptr, ptr %13, align 8
+  %15 = load i32, ptr %4, align 8
+  call void %14(ptr noundef %12, ptr noundef nonnull @.str.2, ptr noundef nonnull %3, i32 noundef signext %15) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %3) #8
+  ret void
+}
+
+define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull captures(none) initializes((16, 24), (32, 36)) %0, ptr noundef %1, ptr noundef captures(none) %2, i32 noundef signext range(i32 0, 4) %3) unnamed_addr #0 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %6 = load ptr, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 64
+  %8 = getelementptr inbounds nuw i8, ptr %6, i64 48
+  %9 = load i64, ptr %8, align 8
+  %10 = getelementptr inbounds i64, ptr %7, i64 %9
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  store ptr %10, ptr %11, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  store i32 0, ptr %12, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %14 = load i64, ptr %13, align 8
+  %15 = icmp sgt i64 %14, 0
+  br i1 %15, label %16, label %412
+
+16:
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %18 = icmp eq i32 %3, 0
+  br label %19
+
+19:
+  %20 = phi ptr [ %10, %16 ], [ %404, %400 ]
+  %21 = phi ptr [ %6, %16 ], [ %408, %400 ]
+  %22 = phi i64 [ 0, %16 ], [ %407, %400 ]
+  %23 = phi i32 [ 1, %16 ], [ %401, %400 ]
+  %24 = getelementptr inbounds nuw i8, ptr %20, i64 24
+  %25 = load i64, ptr %24, align 8
+  %26 = icmp eq i64 %25, 5
+  %27 = getelementptr inbounds %struct.TernAny, ptr %1, i64 %22
+  store ptr %27, ptr %17, align 8
+  br i1 %18, label %28, label %81
+
+28:
+  br i1 %26, label %400, label %29
+
+29:
+  %30 = getelementptr inbounds nuw i8, ptr %20, i64 16
+  %31 = load i64, ptr %30, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %20, i64 32
+  %33 = load i64, ptr %32, align 8
+  %34 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %33
+  %35 = load i32, ptr %27, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %37 = load i64, ptr %36, align 8
+  %38 = load i64, ptr %24, align 8
+  %39 = bitcast i64 %37 to double
+  %40 = inttoptr i64 %37 to ptr
+  switch i64 %38, label %56 [
+    i64 0, label %41
+    i64 1, label %45
+  ]
+
+41:
+  switch i32 %35, label %42 [
+    i32 4, label %44
+    i32 0, label %44
+  ]
+
+42:
+  %43 = getelementptr inbounds i8, ptr %21, i64 %31
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %43, ptr noundef nonnull @.str.3) #7
+  br label %412
+
+44:
+  store ptr %40, ptr %34, align 8
+  br label %400
+
+45:
+  %46 = add i32 %35, -1
+  %47 = icmp ult i32 %46, 2
+  br i1 %47, label %52, label %48
+
+48:
+  %49 = icmp eq i32 %35, 3
+  br i1 %49, label %54, label %50
+
+50:
+  %51 = getelementptr inbounds i8, ptr %21, i64 %31
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %51, ptr noundef nonnull @.str.3) #7
+  br label %412
+
+52:
+  %53 = sitofp i64 %37 to double
+  br label %54
+
+54:
+  %55 = phi double [ %53, %52 ], [ %39, %48 ]
+  store double %55, ptr %34, align 8
+  br label %400
+
+56:
+  %57 = add i32 %35, -1
+  %58 = icmp ult i32 %57, 2
+  br i1 %58, label %61, label %59
+
+59:
+  %60 = getelementptr inbounds i8, ptr %21, i64 %31
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %60, ptr noundef nonnull @.str.3) #7
+  br label %412
+
+61:
+  store i64 %37, ptr %34, align 8
+  %62 = getelementptr inbounds nuw i8, ptr %20, i64 40
+  %63 = load i64, ptr %62, align 8
+  %64 = icmp sgt i64 %63, 63
+  br i1 %64, label %400, label %65
+
+65:
+  %66 = load i64, ptr %24, align 8
+  switch i64 %66, label %74 [
+    i64 4, label %400
+    i64 2, label %67
+  ]
+
+67:
+  %68 = add nsw i64 %63, -1
+  %69 = shl nuw nsw i64 1, %68
+  %70 = sub nsw i64 0, %69
+  %71 = icmp sge i64 %37, %70
+  %72 = icmp slt i64 %37, %69
+  %73 = and i1 %71, %72
+  br i1 %73, label %400, label %79
+
+74:
+  %75 = icmp sgt i64 %37, -1
+  %76 = shl nuw i64 1, %63
+  %77 = icmp slt i64 %37, %76
+  %78 = select i1 %75, i1 %77, i1 false
+  br i1 %78, label %400, label %79
+
+79:
+  %80 = getelementptr inbounds i8, ptr %21, i64 %31
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef %80, ptr noundef nonnull @.str.5) #7
+  br label %412
+
+81:
+  br i1 %26, label %82, label %400
+
+82:
+  switch i32 %3, label %236 [
+    i32 1, label %83
+    i32 2, label %194
+  ]
+
+83:
+  %84 = load i32, ptr %27, align 8
+  switch i32 %84, label %85 [
+    i32 7, label %86
+    i32 70, label %86
+  ]
+
+85:
+  tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
+  br label %412
+
+86:
+  %87 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %88 = load ptr, ptr %87, align 8
+  %89 = icmp eq i32 %84, 70
+  %90 = select i1 %89, i64 24, i64 0
+  %91 = getelementptr inbounds nuw i8, ptr %88, i64 %90
+  %92 = getelementptr inbounds nuw i8, ptr %91, i64 20
+  %93 = load i8, ptr %92, align 4
+  %94 = zext i8 %93 to i64
+  %95 = getelementptr inbounds nuw i8, ptr %91, i64 21
+  %96 = load i8, ptr %95, align 1
+  %97 = zext i8 %96 to i64
+  %98 = shl nuw nsw i64 %97, 8
+  %99 = or disjoint i64 %98, %94
+  %100 = getelementptr inbounds nuw i8, ptr %91, i64 22
+  %101 = load i16, ptr %100, align 2
+  %102 = zext i16 %101 to i64
+  %103 = shl nuw nsw i64 %102, 16
+  %104 = or disjoint i64 %99, %103
+  %105 = getelementptr inbounds nuw i8, ptr %20, i64 40
+  %106 = load i64, ptr %105, align 8
+  %107 = icmp eq i64 %104, %106
+  br i1 %107, label %108, label %115
+
+108:
+  %109 = getelementptr inbounds nuw i8, ptr %91, i64 16
+  %110 = load i32, ptr %109, align 8
+  %111 = sext i32 %110 to i64
+  %112 = getelementptr inbounds nuw i8, ptr %20, i64 48
+  %113 = load i64, ptr %112, align 8
+  %114 = icmp eq i64 %113, %111
+  br i1 %114, label %116, label %115
+
+115:
+  tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
+  br label %412
+
+116:
+  %117 = getelementptr inbounds nuw i8, ptr %91, i64 8
+  %118 = load i32, ptr %117, align 8
+  %119 = sext i32 %118 to i64
+  %120 = getelementptr inbounds nuw i8, ptr %21, i64 16
+  %121 = load i64, ptr %120, align 8
+  %122 = icmp eq i64 %121, %119
+  br i1 %122, label %127, label %123
+
+123:
+  %124 = getelementptr inbounds nuw i8, ptr %21, i64 24
+  %125 = load i64, ptr %124, align 8
+  %126 = getelementptr inbounds i8, ptr %21, i64 %125
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.10, ptr noundef %126) #7
+  br label %412
+
+127:
+  %128 = getelementptr inbounds nuw i8, ptr %21, i64 32
+  %129 = load i64, ptr %128, align 8
+  %130 = and i64 %129, 2
+  %131 = icmp eq i64 %130, 0
+  br i1 %131, label %132, label %146
+
+132:
+  %133 = icmp eq i32 %23, 0
+  %134 = getelementptr inbounds nuw i8, ptr %91, i64 12
+  %135 = load i32, ptr %134, align 4
+  %136 = sext i32 %135 to i64
+  %137 = getelementptr inbounds nuw i8, ptr %21, i64 40
+  %138 = load i64, ptr %137, align 8
+  %139 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %138
+  br i1 %133, label %142, label %140
+
+140:
+  store i64 %136, ptr %139, align 8
+  %141 = load i64, ptr %112, align 8
+  br label %146
+
+142:
+  %143 = load i64, ptr %139, align 8
+  %144 = icmp eq i64 %143, %136
+  br i1 %144, label %146, label %145
+
+145:
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.11, ptr noundef nonnull @.str.3) #7
+  br label %412
+
+146:
+  %147 = phi i64 [ %141, %140 ], [ %111, %142 ], [ %111, %127 ]
+  %148 = getelementptr inbounds nuw i8, ptr %20, i64 112
+  %149 = getelementptr inbounds nuw i8, ptr %91, i64 24
+  %150 = load ptr, ptr %149, align 8
+  %151 = icmp sgt i64 %147, 0
+  br i1 %151, label %152, label %166
+
+152:
+  %153 = phi i64 [ %164, %163 ], [ 0, %146 ]
+  %154 = getelementptr inbounds nuw %struct.TernNumber, ptr %148, i64 %153
+  %155 = load i64, ptr %154, align 8
+  %156 = icmp eq i64 %155, 2
+  br i1 %156, label %157, label %163
+
+157:
+  %158 = getelementptr inbounds nuw i64, ptr %150, i64 %153
+  %159 = load i64, ptr %158, align 8
+  %160 = getelementptr inbounds nuw i8, ptr %154, i64 8
+  %161 = load i64, ptr %160, align 8
+  %162 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %161
+  store i64 %159, ptr %162, align 8
+  br label %163
+
+163:
+  %164 = add nuw nsw i64 %153, 1
+  %165 = icmp eq i64 %164, %147
+  br i1 %165, label %166, label %152
+
+166:
+  %167 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %168 = load i64, ptr %167, align 8
+  %169 = and i64 %168, 1
+  %170 = icmp eq i64 %169, 0
+  br i1 %170, label %400, label %171
+
+171:
+  %172 = getelementptr inbounds nuw i8, ptr %91, i64 32
+  %173 = load ptr, ptr %172, align 8
+  %174 = icmp eq ptr %173, null
+  br i1 %174, label %175, label %176
+
+175:
+  tail call fastcc void @tern_expected_strides(ptr noundef nonnull readonly %0) #7
+  br label %412
+
+176:
+  %177 = load i64, ptr %112, align 8
+  %178 = getelementptr inbounds %struct.TernNumber, ptr %148, i64 %177
+  %179 = icmp sgt i64 %177, 0
+  br i1 %179, label %180, label %400
+
+180:
+  %181 = phi i64 [ %192, %191 ], [ 0, %176 ]
+  %182 = getelementptr inbounds nuw %struct.TernNumber, ptr %178, i64 %181
+  %183 = load i64, ptr %182, align 8
+  %184 = icmp eq i64 %183, 2
+  br i1 %184, label %185, label %191
+
+185:
+  %186 = getelementptr inbounds nuw i64, ptr %173, i64 %181
+  %187 = load i64, ptr %186, align 8
+  %188 = getelementptr inbounds nuw i8, ptr %182, i64 8
+  %189 = load i64, ptr %188, align 8
+  %190 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %189
+  store i64 %187, ptr %190, align 8
+  br label %191
+
+191:
+  %192 = add nuw nsw i64 %181, 1
+  %193 = icmp eq i64 %192, %177
+  br i1 %193, label %400, label %180
+
+194:
+  %195 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %196 = load ptr, ptr %195, align 8
+  %197 = load i32, ptr %27, align 8
+  %198 = icmp eq i32 %197, 70
+  %199 = select i1 %198, i64 24, i64 0
+  %200 = getelementptr inbounds nuw i8, ptr %196, i64 %199
+  %201 = getelementptr inbounds nuw i8, ptr %20, i64 32
+  %202 = load i64, ptr %201, align 8
+  %203 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %202
+  %204 = getelementptr inbounds nuw i8, ptr %21, i64 32
+  %205 = load i64, ptr %204, align 8
+  %206 = and i64 %205, 1
+  %207 = icmp eq i64 %206, 0
+  %208 = getelementptr inbounds nuw i8, ptr %200, i64 40
+  %209 = load i64, ptr %208, align 8
+  %210 = load ptr, ptr %200, align 8
+  br i1 %207, label %214, label %211
+
+211:
+  %212 = getelementptr inbounds nuw i8, ptr %210, i64 %209
+  store ptr %212, ptr %203, align 8
+  %213 = ptrtoint ptr %212 to i64
+  br label %226
+
+214:
+  store ptr %210, ptr %203, align 8
+  %215 = load i64, ptr %208, align 8
+  %216 = getelementptr inbounds nuw i8, ptr %20, i64 80
+  %217 = load i64, ptr %216, align 8
+  %218 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %217
+  store i64 %215, ptr %218, align 8
+  %219 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %220 = load i64, ptr %219, align 8
+  %221 = and i64 %220, 2
+  %222 = icmp eq i64 %221, 0
+  %223 = icmp eq i64 %215, 0
+  %224 = select i1 %222, i1 true, i1 %223
+  br i1 %224, label %226, label %225
+
+225:
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.14, ptr noundef nonnull @.str.3) #7
+  br label %412
+
+226:
+  %227 = phi i64 [ %213, %211 ], [ %209, %214 ]
+  %228 = getelementptr inbounds nuw i8, ptr %20, i64 56
+  %229 = load i64, ptr %228, align 8
+  %230 = add nsw i64 %229, -1
+  %231 = and i64 %230, %227
+  %232 = icmp eq i64 %231, 0
+  br i1 %232, label %234, label %233
+
+233:
+  tail call fastcc void @tern_expected_aligned(ptr noundef nonnull readonly %0) #7
+  br label %412
+
+234:
+  %235 = getelementptr inbounds nuw i8, ptr %203, i64 8
+  store i64 %227, ptr %235, align 8
+  br label %400
+
+236:
+  %237 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %238 = load ptr, ptr %237, align 8
+  %239 = load i32, ptr %27, align 8
+  %240 = icmp eq i32 %239, 70
+  %241 = select i1 %240, i64 24, i64 0
+  %242 = getelementptr inbounds nuw i8, ptr %238, i64 %241
+  %243 = getelementptr inbounds nuw i8, ptr %20, i64 112
+  %244 = getelementptr inbounds nuw i8, ptr %20, i64 48
+  %245 = load i64, ptr %244, align 8
+  %246 = getelementptr inbounds %struct.TernNumber, ptr %243, i64 %245
+  %247 = icmp sgt i64 %245, 0
+  br i1 %247, label %248, label %275
+
+248:
+  %249 = getelementptr inbounds nuw i8, ptr %242, i64 24
+  %250 = load ptr, ptr %249, align 8
+  br label %251
+
+251:
+  %252 = phi i64 [ 0, %248 ], [ %268, %267 ]
+  %253 = getelementptr inbounds nuw %struct.TernNumber, ptr %243, i64 %252
+  %254 = load i64, ptr %253, align 8
+  %255 = icmp eq i64 %254, 0
+  %256 = getelementptr inbounds nuw i8, ptr %253, i64 8
+  br i1 %255, label %260, label %257
+
+257:
+  %258 = load i64, ptr %256, align 8
+  %259 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %258
+  br label %260
+
+260:
+  %261 = phi ptr [ %259, %257 ], [ %256, %251 ]
+  %262 = load i64, ptr %261, align 8
+  %263 = getelementptr inbounds nuw i64, ptr %250, i64 %252
+  %264 = load i64, ptr %263, align 8
+  %265 = icmp eq i64 %264, %262
+  br i1 %265, label %267, label %266
+
+266:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.17, i64 noundef %252, ptr noundef nonnull %253, i64 noundef %262) #7
+  br label %412
+
+267:
+  %268 = add nuw nsw i64 %252, 1
+  %269 = icmp eq i64 %268, %245
+  br i1 %269, label %270, label %251
+
+270:
+  %271 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %272 = load i64, ptr %271, align 8
+  %273 = and i64 %272, 1
+  %274 = icmp eq i64 %273, 0
+  br i1 %274, label %302, label %280
+
+275:
+  %276 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %277 = load i64, ptr %276, align 8
+  %278 = and i64 %277, 1
+  %279 = icmp eq i64 %278, 0
+  br i1 %279, label %302, label %337
+
+280:
+  %281 = getelementptr inbounds nuw i8, ptr %242, i64 32
+  %282 = load ptr, ptr %281, align 8
+  br label %283
+
+283:
+  %284 = phi i64 [ 0, %280 ], [ %300, %299 ]
+  %285 = getelementptr inbounds nuw %struct.TernNumber, ptr %246, i64 %284
+  %286 = load i64, ptr %285, align 8
+  %287 = icmp eq i64 %286, 0
+  %288 = getelementptr inbounds nuw i8, ptr %285, i64 8
+  br i1 %287, label %292, label %289
+
+289:
+  %290 = load i64, ptr %288, align 8
+  %291 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %290
+  br label %292
+
+292:
+  %293 = phi ptr [ %291, %289 ], [ %288, %283 ]
+  %294 = load i64, ptr %293, align 8
+  %295 = getelementptr inbounds nuw i64, ptr %282, i64 %284
+  %296 = load i64, ptr %295, align 8
+  %297 = icmp eq i64 %296, %294
+  br i1 %297, label %299, label %298
+
+298:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.18, i64 noundef %284, ptr noundef nonnull %285, i64 noundef %294) #7
+  br label %412
+
+299:
+  %300 = add nuw nsw i64 %284, 1
+  %301 = icmp eq i64 %300, %245
+  br i1 %301, label %337, label %283
+
+302:
+  %303 = getelementptr inbounds nuw i8, ptr %242, i64 32
+  %304 = load ptr, ptr %303, align 8
+  %305 = icmp eq ptr %304, null
+  br i1 %305, label %337, label %306
+
+306:
+  %307 = getelementptr inbounds nuw i8, ptr %242, i64 16
+  %308 = load i32, ptr %307, align 8
+  %309 = icmp sgt i32 %308, 0
+  br i1 %309, label %310, label %337
+
+310:
+  %311 = zext nneg i32 %308 to i64
+  %312 = getelementptr inbounds nuw i8, ptr %242, i64 24
+  %313 = load ptr, ptr %312, align 8
+  br label %314
+
+314:
+  %315 = phi i64 [ %311, %310 ], [ %318, %327 ]
+  %316 = phi i32 [ 1, %310 ], [ %329, %327 ]
+  %317 = phi i64 [ 1, %310 ], [ %330, %327 ]
+  %318 = add nsw i64 %315, -1
+  %319 = getelementptr inbounds i64, ptr %313, i64 %318
+  %320 = load i64, ptr %319, align 8
+  %321 = icmp eq i64 %320, 1
+  br i1 %321, label %327, label %322
+
+322:
+  %323 = getelementptr inbounds i64, ptr %304, i64 %318
+  %324 = load i64, ptr %323, align 8
+  %325 = icmp eq i64 %324, %317
+  %326 = zext i1 %325 to i32
+  br label %327
+
+327:
+  %328 = phi i32 [ 1, %314 ], [ %326, %322 ]
+  %329 = and i32 %328, %316
+  %330 = mul nsw i64 %320, %317
+  %331 = icmp samesign ugt i64 %315, 1
+  br i1 %331, label %314, label %332
+
+332:
+  %333 = icmp eq i32 %329, 0
+  %334 = icmp ne i64 %330, 0
+  %335 = select i1 %333, i1 %334, i1 false
+  br i1 %335, label %336, label %337
+
+336:
+  tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.19, ptr noundef nonnull @.str.3) #7
+  br label %412
+
+337:
+  %338 = phi i1 [ false, %275 ], [ true, %332 ], [ true, %306 ], [ true, %302 ], [ false, %299 ]
+  %339 = getelementptr inbounds nuw i8, ptr %20, i64 96
+  %340 = load i64, ptr %339, align 8
+  %341 = icmp eq i64 %340, 0
+  %342 = getelementptr inbounds nuw i8, ptr %20, i64 104
+  br i1 %341, label %346, label %343
+
+343:
+  %344 = load i64, ptr %342, align 8
+  %345 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %344
+  br label %346
+
+346:
+  %347 = phi ptr [ %345, %343 ], [ %342, %337 ]
+  %348 = load i64, ptr %347, align 8
+  %349 = getelementptr inbounds nuw i8, ptr %20, i64 32
+  %350 = load i64, ptr %349, align 8
+  br i1 %247, label %351, label %386
+
+351:
+  %352 = getelementptr inbounds nuw i8, ptr %242, i64 24
+  %353 = load ptr, ptr %352, align 8
+  br label %354
+
+354:
+  %355 = phi i64 [ 0, %351 ], [ %361, %354 ]
+  %356 = phi i64 [ 1, %351 ], [ %360, %354 ]
+  %357 = getelementptr inbounds nuw i64, ptr %353, i64 %355
+  %358 = load i64, ptr %357, align 8
+  %359 = freeze i64 %358
+  %360 = mul i64 %359, %356
+  %361 = add nuw nsw i64 %355, 1
+  %362 = icmp eq i64 %361, %245
+  br i1 %362, label %363, label %354
+
+363:
+  br i1 %338, label %386, label %364
+
+364:
+  %365 = getelementptr inbounds nuw i8, ptr %242, i64 32
+  %366 = load ptr, ptr %365, align 8
+  br label %367
+
+367:
+  %368 = phi i64 [ 0, %364 ], [ %381, %367 ]
+  %369 = phi i64 [ 1, %364 ], [ %380, %367 ]
+  %370 = phi i64 [ %348, %364 ], [ %378, %367 ]
+  %371 = getelementptr inbounds nuw i64, ptr %353, i64 %368
+  %372 = load i64, ptr %371, align 8
+  %373 = add nsw i64 %372, -1
+  %374 = getelementptr inbounds nuw i64, ptr %366, i64 %368
+  %375 = load i64, ptr %374, align 8
+  %376 = mul nsw i64 %375, %373
+  %377 = tail call i64 @llvm.smin.i64(i64 %376, i64 0)
+  %378 = add nsw i64 %377, %370
+  %379 = tail call i64 @llvm.abs.i64(i64 %376, i1 true)
+  %380 = add nuw nsw i64 %379, %369
+  %381 = add nuw nsw i64 %368, 1
+  %382 = icmp eq i64 %381, %245
+  br i1 %382, label %383, label %367
+
+383:
+  %384 = icmp eq i64 %360, 0
+  %385 = select i1 %384, i64 0, i64 %380
+  br label %386
+
+386:
+  %387 = phi i64 [ %348, %363 ], [ %378, %383 ], [ %348, %346 ]
+  %388 = phi i64 [ %360, %363 ], [ %385, %383 ], [ 1, %346 ]
+  %389 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %350
+  %390 = getelementptr inbounds nuw i8, ptr %20, i64 64
+  %391 = load i64, ptr %390, align 8
+  %392 = mul nsw i64 %391, %387
+  %393 = getelementptr inbounds nuw i8, ptr %389, i64 8
+  %394 = load i64, ptr %393, align 8
+  %395 = add nsw i64 %394, %392
+  store i64 %395, ptr %393, align 8
+  %396 = load i64, ptr %390, align 8
+  %397 = mul nsw i64 %396, %388
+  %398 = add nsw i64 %397, %395
+  %399 = getelementptr inbounds nuw i8, ptr %389, i64 16
+  store i64 %398, ptr %399, align 8
+  br label %400
+
+400:
+  %401 = phi i32 [ %23, %28 ], [ %23, %74 ], [ %23, %81 ], [ %23, %67 ], [ 0, %234 ], [ 0, %176 ], [ %23, %44 ], [ 0, %166 ], [ %23, %54 ], [ 0, %386 ], [ %23, %61 ], [ %23, %65 ], [ 0, %191 ]
+  %402 = load ptr, ptr %11, align 8
+  %403 = load i64, ptr %402, align 8
+  %404 = getelementptr inbounds i64, ptr %402, i64 %403
+  store ptr %404, ptr %11, align 8
+  %405 = load i32, ptr %12, align 8
+  %406 = add nsw i32 %405, 1
+  store i32 %406, ptr %12, align 8
+  %407 = sext i32 %406 to i64
+  %408 = load ptr, ptr %5, align 8
+  %409 = getelementptr inbounds nuw i8, ptr %408, i64 8
+  %410 = load i64, ptr %409, align 8
+  %411 = icmp sgt i64 %410, %407
+  br i1 %411, label %19, label %412
+
+412:
+  %413 = phi i32 [ -1, %336 ], [ -1, %225 ], [ -1, %42 ], [ -1, %50 ], [ -1, %59 ], [ -1, %79 ], [ -1, %85 ], [ -1, %115 ], [ -1, %123 ], [ -1, %175 ], [ -1, %145 ], [ -1, %233 ], [ -1, %266 ], [ -1, %298 ], [ 0, %4 ], [ 0, %400 ]
+  ret i32 %413
+}
+
+define internal fastcc void @tern_expected_apart(ptr noundef nonnull readonly captures(none) %0, ptr noundef readonly captures(none) %1, i32 noundef signext %2) unnamed_addr #2 {
+  %4 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #8
+  call fastcc void @tern_begin(ptr noundef %4, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef nonnull @.str.22) #7
+  %5 = sext i32 %2 to i64
+  call fastcc void @tern_add_number(ptr noundef %4, i64 noundef %5) #7
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef nonnull @.str.7) #7
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %7 = load ptr, ptr %6, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %9 = load i64, ptr %8, align 8
+  %10 = getelementptr inbounds i8, ptr %7, i64 %9
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef %10) #7
+  call fastcc void @tern_add_text(ptr noundef %4, ptr noundef nonnull @.str.23) #7
+  %11 = load ptr, ptr %0, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %11, i64 16
+  %13 = load ptr, ptr %12, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %4, i64 256
+  %15 = load i32, ptr %14, align 8
+  call void %13(ptr noundef %11, ptr noundef nonnull @.str.4, ptr noundef nonnull %4, i32 noundef signext %15) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #8
+  ret void
+}
+
+define internal fastcc void @tern_add_text(ptr noundef nonnull captures(none) %0, ptr noundef %1) unnamed_addr #3 {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 256
+  %4 = load i32, ptr %3, align 8
+  %5 = add nsw i32 %4, 1
+  store i32 %5, ptr %3, align 8
+  %6 = sext i32 %4 to i64
+  %7 = getelementptr inbounds %struct.TernAny, ptr %0, i64 %6
+  store i32 8, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %7, i64 4
+  store i32 0, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  store ptr %1, ptr %9, align 8
+  ret void
+}
+
+define internal fastcc void @tern_add_number(ptr noundef nonnull captures(none) %0, i64 noundef %1) unnamed_addr #3 {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 256
+  %4 = load i32, ptr %3, align 8
+  %5 = add nsw i32 %4, 1
+  store i32 %5, ptr %3, align 8
+  %6 = sext i32 %4 to i64
+  %7 = getelementptr inbounds %struct.TernAny, ptr %0, i64 %6
+  store i32 1, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %7, i64 4
+  store i32 0, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  store i64 %1, ptr %9, align 8
+  ret void
+}
+
+define internal fastcc void @tern_expected(ptr noundef nonnull readonly captures(none) %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) unnamed_addr #2 {
+  %5 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %5) #8
+  call fastcc void @tern_begin(ptr noundef %5, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %5, ptr noundef %2) #7
+  call fastcc void @tern_add_text(ptr noundef %5, ptr noundef %3) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef %1, ptr noundef %5) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %5) #8
+  ret void
+}
+
+define internal fastcc void @tern_begin(ptr noundef nonnull captures(none) initializes((256, 260)) %0, ptr noundef nonnull readonly captures(none) %1) unnamed_addr #4 {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 256
+  store i32 0, ptr %3, align 8
+  %4 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %5 = load ptr, ptr %4, align 8
+  %6 = load i64, ptr %5, align 8
+  %7 = getelementptr inbounds i8, ptr %5, i64 %6
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull %7) #7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull @.str.6) #7
+  %8 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %9 = load i32, ptr %8, align 8
+  %10 = sext i32 %9 to i64
+  tail call fastcc void @tern_add_number(ptr noundef %0, i64 noundef %10) #7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull @.str.7) #7
+  %11 = load ptr, ptr %4, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %13 = load ptr, ptr %12, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %15 = load i64, ptr %14, align 8
+  %16 = getelementptr inbounds i8, ptr %11, i64 %15
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef %16) #7
+  tail call fastcc void @tern_add_text(ptr noundef %0, ptr noundef nonnull @.str.8) #7
+  ret void
+}
+
+define internal fastcc void @tern_refuse(ptr noundef nonnull readonly captures(none) %0, ptr noundef %1, ptr noundef nonnull %2) unnamed_addr #2 {
+  tail call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.9) #7
+  %4 = getelementptr inbounds nuw i8, ptr %2, i64 256
+  %5 = load i32, ptr %4, align 8
+  %6 = add nsw i32 %5, 1
+  store i32 %6, ptr %4, align 8
+  %7 = sext i32 %5 to i64
+  %8 = getelementptr inbounds %struct.TernAny, ptr %2, i64 %7
+  store i32 4, ptr %8, align 8
+  %9 = getelementptr inbounds nuw i8, ptr %8, i64 4
+  store i32 0, ptr %9, align 4
+  %10 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  store i64 0, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %12 = load ptr, ptr %11, align 8
+  store ptr %12, ptr %10, align 8
+  %13 = load ptr, ptr %0, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
+  %15 = load ptr, ptr %14, align 8
+  %16 = load i32, ptr %4, align 8
+  tail call void %15(ptr noundef %13, ptr noundef %1, ptr noundef nonnull %2, i32 noundef signext %16) #10
+  ret void
+}
+
+define internal fastcc void @tern_expected_tensor(ptr noundef nonnull readonly captures(none) %0) unnamed_addr #2 {
+  %2 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
+  call fastcc void @tern_begin(ptr noundef %2, ptr noundef %0) #7
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %4 = load ptr, ptr %3, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %6 = load ptr, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 16
+  %8 = load i64, ptr %7, align 8
+  %9 = getelementptr inbounds i8, ptr %4, i64 %8
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef %9) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.12) #7
+  %10 = load ptr, ptr %5, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %10, i64 48
+  %12 = load i64, ptr %11, align 8
+  call fastcc void @tern_add_number(ptr noundef %2, i64 noundef %12) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef nonnull @.str.2, ptr noundef %2) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  ret void
+}
+
+define internal fastcc void @tern_expected_strides(ptr noundef nonnull readonly captures(none) %0) unnamed_addr #2 {
+  %2 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
+  call fastcc void @tern_begin(ptr noundef %2, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.13) #7
+  %3 = load ptr, ptr %0, align 8
+  %4 = getelementptr inbounds nuw i8, ptr %3, i64 16
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %2, i64 256
+  %7 = load i32, ptr %6, align 8
+  call void %5(ptr noundef %3, ptr noundef nonnull @.str.4, ptr noundef nonnull %2, i32 noundef signext %7) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  ret void
+}
+
+define internal fastcc void @tern_expected_aligned(ptr noundef nonnull readonly captures(none) %0) unnamed_addr #2 {
+  %2 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
+  call fastcc void @tern_begin(ptr noundef %2, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.15) #7
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %4 = load ptr, ptr %3, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  %6 = load i64, ptr %5, align 8
+  call fastcc void @tern_add_number(ptr noundef %2, i64 noundef %6) #7
+  call fastcc void @tern_add_text(ptr noundef %2, ptr noundef nonnull @.str.16) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef nonnull @.str.4, ptr noundef %2) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  ret void
+}
+
+define internal fastcc void @tern_expected_number(ptr noundef nonnull readonly captures(none) %0, ptr noundef %1, i64 noundef %2, ptr noundef readonly captures(none) %3, i64 noundef %4) unnamed_addr #2 {
+  %6 = alloca %struct.TernMessage, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
+  call fastcc void @tern_begin(ptr noundef %6, ptr noundef %0) #7
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef %1) #7
+  call fastcc void @tern_add_number(ptr noundef %6, i64 noundef %2) #7
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef nonnull @.str.20) #7
+  %7 = load i64, ptr %3, align 8
+  %8 = icmp eq i64 %7, 0
+  br i1 %8, label %18, label %9
+
+9:
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %11, i64 64
+  %13 = getelementptr inbounds nuw i8, ptr %3, i64 8
+  %14 = load i64, ptr %13, align 8
+  %15 = getelementptr inbounds i64, ptr %12, i64 %14
+  %16 = load i64, ptr %15, align 8
+  %17 = getelementptr inbounds i8, ptr %11, i64 %16
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef %17) #7
+  call fastcc void @tern_add_text(ptr noundef %6, ptr noundef nonnull @.str.21) #7
+  br label %18
+
+18:
+  call fastcc void @tern_add_number(ptr noundef %6, i64 noundef %4) #7
+  call fastcc void @tern_refuse(ptr noundef %0, ptr noundef nonnull @.str.4, ptr noundef %6) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
+  ret void
+}
+
+declare i64 @llvm.abs.i64(i64, i1 immarg) #5
+
+declare i64 @llvm.smin.i64(i64, i64) #6
+
+attributes #0 = { nounwind "no-builtins" }
+attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
+attributes #2 = { cold noinline nounwind optsize "no-builtins" }
+attributes #3 = { cold mustprogress nofree noinline norecurse nosync nounwind optsize willreturn memory(argmem: readwrite) "no-builtins" }
+attributes #4 = { cold mustprogress nofree noinline norecurse nosync nounwind optsize willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) "no-builtins" }
+attributes #5 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #6 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #7 = { cold nobuiltin "no-builtins" }
+attributes #8 = { nounwind }
+attributes #9 = { nobuiltin "no-builtins" }
+attributes #10 = { nobuiltin nounwind "no-builtins" }
+
