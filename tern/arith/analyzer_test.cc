@@ -116,6 +116,12 @@ TEST_F(AnalyzerTest, Conditions) {
   EXPECT_EQ(Simple(i_ < 3 || i_ >= 3), "true");
 }
 
+TEST_F(AnalyzerTest, TruncatesLikeFlooringWhatIsNotNegative) {
+  analyzer_.Bind(n_, {0, ConstBounds::kPosInf});
+  EXPECT_EQ(Simple(TruncDivNode::Make(n_ * 64, 64)), "n");
+  EXPECT_EQ(Simple(TruncDivNode::Make(i_ - 1, 2)), "truncdiv(i - 1, 2)");
+}
+
 TEST_F(AnalyzerTest, ProvesOverSymbolicShapes) {
   Var io("io"), ii("ii"), k("k"), m("m");
   for (const Var& extent : {n_, m}) analyzer_.Bind(extent, {0, ConstBounds::kPosInf});

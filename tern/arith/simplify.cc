@@ -193,6 +193,7 @@ class Simplifier : public ExprMutator {
     if constexpr (kind == ExprKind::kAdd) return RewriteAdd(a, b, self);
     if constexpr (kind == ExprKind::kSub) return RewriteSub(a, b, self);
     if constexpr (kind == ExprKind::kMul) return RewriteMul(a, b, self);
+    if constexpr (kind == ExprKind::kTruncDiv) return FlooredDiv(a, b, self);
     if constexpr (kind == ExprKind::kFloorDiv) return RewriteFloorDiv(a, b, self);
     if constexpr (kind == ExprKind::kFloorMod) return RewriteFloorMod(a, b, self);
     if constexpr (kind == ExprKind::kMin || kind == ExprKind::kMax)
@@ -282,6 +283,12 @@ class Simplifier : public ExprMutator {
   }
 
   // ---- // and %
+
+  // Of indices that are not negative: the rules are for quotients that are rounded down.
+  Expr FlooredDiv(const Expr& a, const Expr& b, const Expr& self) {
+    if (!IsIndexType(a.dtype()) || Bounds(a).lo < 0 || Bounds(b).lo <= 0) return {};
+    return Mutate(FloorDivNode::Make(a, b, self.span()));
+  }
 
   Expr RewriteFloorDiv(const Expr& a, const Expr& b, const Expr& self) {
     if (IsConst(b, 1)) return a;

@@ -68,6 +68,15 @@ std::optional<NodeFacts::View> AsView(const std::vector<tir::Tensor>& inputs,
   return std::nullopt;
 }
 
+// Whether the last axis of the result is that of the one tensor that is read.
+bool MovesRows(const tir::PrimFunc& function) {
+  OnlyStore only;
+  if (!only.Find(function)) return false;
+  const auto* load = only.store->value.As<ir::BufferLoadNode>();
+  return load && !load->indices.empty() && !only.store->indices.empty() &&
+         load->indices.back().same(only.store->indices.back());
+}
+
 }  // namespace
 
 NodeFacts FactsOf(const Node& node) {
@@ -113,6 +122,7 @@ NodeFacts FactsOf(const Node& node) {
     facts.elementwise = is_elementwise(kind);
     facts.chooses =
         kind == BlockKind::kGather || (kind == BlockKind::kInjective && blocks[0].conditional);
+    facts.moves_rows = kind == BlockKind::kInjective && MovesRows(function);
   }
   if (facts.views.size() != results.size()) facts.views.clear();
   return facts;

@@ -16,6 +16,7 @@ struct NodeFacts {
   bool elementwise = false;  // one result, each element from one of each input
   bool reduces = false;      // one result: reductions, and what is computed of them by element
   bool chooses = false;      // one result: elements from where a condition or an index says
+  bool moves_rows = false;   // one result: elements of one input, rows of it in another order
 
   // A result that is elements of an input, in their order and without gaps: nothing has to be
   // computed.

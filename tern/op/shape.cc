@@ -14,30 +14,57 @@ namespace {
 
 // ---- Views: the same elements in the same order
 
-// The indices of a tensor of shape `from` in which only axes of extent 1 are others, for those of
-// one of shape `shape`: one for one. Empty where more differs.
-Exprs WithoutUnits(const Exprs& indices, const Exprs& shape, const Exprs& from) {
+// How many axes from `i` of a and from `j` of b on have as many elements together, as few as there
+// can be of each; none where no such axes are found.
+std::optional<std::pair<size_t, size_t>> EqualRun(const Exprs& a, size_t i, const Exprs& b,
+                                                  size_t j) {
+  Expr left = 1;
+  for (size_t p = 1; i + p <= a.size(); ++p) {
+    left = left * a[i + p - 1];
+    Expr right = 1;
+    for (size_t q = 1; j + q <= b.size(); ++q) {
+      right = right * b[j + q - 1];
+      if ((p == 1 || q == 1) && graph::SameExtent(left, right)) return std::pair(p, q);
+    }
+  }
+  return {};
+}
+
+// The indices of a tensor of shape `from` for those of one of shape `shape`, run by run of axes
+// that have as many elements: an axis that both have keeps its index. Empty where no such runs are
+// found.
+Exprs IndicesByRuns(const Exprs& indices, const Exprs& shape, const Exprs& from) {
   Exprs at;
-  size_t next = 0;
+  size_t i = 0;
   auto skip = [&] {
-    while (next < shape.size() && ir::IsConst(shape[next], 1)) ++next;
+    while (i < shape.size() && ir::IsConst(shape[i], 1)) ++i;
   };
-  for (const Expr& extent : from) {
-    if (ir::IsConst(extent, 1)) {
+  for (size_t j = 0; j < from.size();) {
+    if (ir::IsConst(from[j], 1)) {
       at.emplace_back(0);
+      ++j;
       continue;
     }
     skip();
-    if (next == shape.size() || !ir::StructuralEqual(shape[next], extent)) return {};
-    at.push_back(indices[next++]);
+    auto run = EqualRun(shape, i, from, j);
+    if (!run) return {};
+    auto part = [](const Exprs& all, size_t first, size_t count) {
+      auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+      return Exprs(begin, begin + static_cast<std::ptrdiff_t>(count));
+    };
+    Expr flat = FlatIndex(part(indices, i, run->first), part(shape, i, run->first));
+    for (Expr& index : UnflatIndex(flat, part(from, j, run->second)))
+      at.push_back(std::move(index));
+    i += run->first;
+    j += run->second;
   }
   skip();
-  return next == shape.size() ? at : Exprs();
+  return i == shape.size() ? at : Exprs();
 }
 
 // The element of `x` that is at these indices of a tensor of another shape.
 Expr LoadReshaped(const Tensor& x, const Exprs& indices, const Exprs& shape) {
-  if (Exprs at = WithoutUnits(indices, shape, x.shape()); !at.empty()) return x.At(std::move(at));
+  if (Exprs at = IndicesByRuns(indices, shape, x.shape()); !at.empty()) return x.At(std::move(at));
   return x.At(UnflatIndex(FlatIndex(indices, shape), x.shape()));
 }
 
