@@ -162,7 +162,7 @@ Expr ConditionOutside(const BlockNode* block, const std::vector<const ForNode*>&
 }
 
 // The axes of a block at which it reads a buffer run over what was made of it. Where all of a
-// dimension was made, it may be read at any place.
+// dimension was made, it may be read at any place, and reduced along.
 void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<Range>& made,
                const arith::Analyzer& analyzer, std::map<const VarNode*, Range>* boxes) {
   std::vector<bool> whole;
@@ -180,6 +180,7 @@ void JoinBoxes(const BlockNode* block, const Buffer& buffer, const std::vector<R
       if (!axis && whole[d] && !UsesAxes(block, access.indices[d])) continue;
       if (!axis)
         Refuse("block " + block->name + " reads " + buffer->name + " at an index that is no axis");
+      if (axis->kind != IterKind::kSpatial && whole[d]) continue;
       if (axis->kind != IterKind::kSpatial)
         Refuse("block " + block->name + " reduces " + buffer->name +
                ", of which an iteration makes a part");
