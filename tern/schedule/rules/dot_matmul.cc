@@ -217,7 +217,7 @@ class DotMatmul {
       : schedule_(*schedule),
         block_(block),
         gemm_(gemm),
-        plan_(*plan),
+        plan_(plan),
         types_(types),
         steps_(StepsOf(machine, types)),
         machine_(machine),
