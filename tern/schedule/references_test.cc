@@ -57,6 +57,7 @@ TEST(References, OutliveTheStatements) {
   Schedule schedule = Begin();
   BlockRef second = RefTo(schedule, "second");
   LoopRefs loops = LoopsAround(schedule, second);
+  PrimFunc function = schedule.function();  // keeps its statements, and their addresses
   const ForNode* before = schedule.At(loops[0]);
   auto [jo, ji] = schedule.Split(loops[1], {2});
   schedule.Reorder({jo, loops[0], ji});
