@@ -396,9 +396,43 @@ const Spelling kAttention[] = {
 
 std::string NameOf(const testing::TestParamInfo<Spelling>& info) { return info.param.name; }
 
+constexpr const char* kManyParams =
+    "a: float32[40], b: float32[40], c: float32[40], d: float32[40], e: float32[40], f: "
+    "float32[40], "
+    "g: float32[40], h: float32[40]";
+const std::vector<std::vector<int64_t>> kManyShapes(8, {40});
+
+// Kernels of more tensors than devices bind stay apart.
+const Spelling kMany[] = {
+    {"OperandsOfTheLastNode", kManyParams, R"(
+  ab = mul(a, b)
+  abc = mul(ab, c)
+  abcd = mul(abc, d)
+  ef = mul(e, f)
+  efg = mul(ef, g)
+  if_h = less(h, zero)
+  y = where(if_h, abcd, efg)
+)",
+     kManyShapes, 2},
+    {"PrologueAndStatistics", kManyParams, R"(
+  ab = mul(a, b)
+  abc = mul(ab, c)
+  abcd = mul(abc, d)
+  x = mul(abcd, e)
+  m = reduce_mean(e, last)
+  n = reduce_mean(x, last)
+  mn = mul(m, n)
+  p = mul(mn, f)
+  q = add(p, g)
+  y = mul(q, h)
+)",
+     kManyShapes, 4},
+};
+
 INSTANTIATE_TEST_SUITE_P(Norms, Fused, testing::ValuesIn(kNorms), NameOf);
 INSTANTIATE_TEST_SUITE_P(Activations, Fused, testing::ValuesIn(kActivations), NameOf);
 INSTANTIATE_TEST_SUITE_P(Attention, Fused, testing::ValuesIn(kAttention), NameOf);
+INSTANTIATE_TEST_SUITE_P(Many, Fused, testing::ValuesIn(kMany), NameOf);
 
 }  // namespace
 }  // namespace tern

@@ -226,7 +226,7 @@ class Fuser {
       size += nodes.size();
       bool first = choice.groups.empty();
       if (first || (IsElementwise(groups_[choice.groups[0]].nodes) && IsElementwise(nodes) &&
-                    size <= kMaxEpilogue && NumTensors(choice.groups, group) <= kMaxTensors))
+                    size <= kMaxEpilogue && NumTensors(choice.groups, group, node) <= kMaxTensors))
         choice.groups.push_back(group);
     }
     return choice;
@@ -237,10 +237,10 @@ class Fuser {
                        [&](const Node& node) { return facts_.at(node.get()).elementwise; });
   }
 
-  // How many tensors the groups read or write together.
-  size_t NumTensors(std::vector<size_t> groups, size_t more) const {
+  // How many tensors the groups read or write together with a node.
+  size_t NumTensors(std::vector<size_t> groups, size_t more, const Node& node) const {
     groups.push_back(more);
-    std::vector<Node> nodes;
+    std::vector<Node> nodes = {node};
     for (size_t group : groups)
       nodes.insert(nodes.end(), groups_[group].nodes.begin(), groups_[group].nodes.end());
     return NumTensors(nodes);
@@ -440,7 +440,8 @@ class Fuser {
           }
           const std::vector<Node>& nodes = closed.back().nodes;
           all.insert(all.end(), nodes.begin(), nodes.end());
-          if (!check_.TakesAllRows(all)) continue;
+          bool fits = closed.back().from.size() <= 1 || NumTensors(all) <= kMaxTensors;
+          if (!fits || !check_.TakesAllRows(all)) continue;
           auto fan = std::make_shared<Fan>(Fan{closed.back().from, nodes});
           for (const Node& one : nodes) fan_of_[one.get()] = fan;
           return;

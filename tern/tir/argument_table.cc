@@ -22,7 +22,7 @@ namespace {
 #define TERN_CHECK_ARGUMENTS_LINKAGE static
 namespace routine {
 #include "tern/ffi/host_abi.inc"
-#include "tern/tir/check_arguments.c"
+#include "tern/tir/check_arguments.c"  // NOLINT(bugprone-suspicious-include)
 }  // namespace routine
 #undef TERN_CHECK_ARGUMENTS_LINKAGE
 #pragma GCC diagnostic pop
@@ -59,7 +59,10 @@ class TableMaker {
       if (!param.is_tensor()) slots_[param.var.node()] = table_.values.back();
       if (!param.is_tensor()) texts_[table_.values.back()] = Text(param.name());
     }
-    if (facts_.device_type != kTernDeviceCpu) table_.device = NewSlot();
+    // That of the tensors; without any the function runs on device 0.
+    bool has_tensors = std::any_of(params.begin(), params.end(),
+                                   [](const Param& param) { return param.is_tensor(); });
+    if (has_tensors && facts_.device_type != kTernDeviceCpu) table_.device = NewSlot();
     // Extents first: an offset may use variables that any of them defines.
     is_simple_ = facts_.device_type == kTernDeviceCpu;
     std::vector<std::vector<Expr>> shapes;

@@ -32,7 +32,7 @@ class ArgumentTableTest : public testing::Test {
     facts.tensors.resize(function_->params.size());
     for (size_t i = 0; i < facts.tensors.size(); ++i)
       if (const Param& param = function_->params[i]; param.is_tensor()) {
-        facts.tensors[i].alignment = param.buffer->alignment;
+        if (facts.tensors[i].alignment == 0) facts.tensors[i].alignment = param.buffer->alignment;
         facts.tensors[i].is_written |= param.name() == "C";
       }
     table_ = MakeArgumentTable(function_, facts);
@@ -199,6 +199,22 @@ TEST_F(ArgumentTableTest, MemoryThatIsWrittenIsApart) {
   EXPECT_EQ(Call({Tensor(a, 44), Tensor(b, 0), Tensor(c, 40)}), "");
   EXPECT_EQ(Call({Tensor(a, 40), Tensor(b, 0), Tensor(c, 40)}), overlap);
   EXPECT_EQ(Call({Tensor(a, 0), Tensor(b, 0), Tensor(none, 4)}), "");
+}
+
+// An offset in a handle is a multiple of elements, which need not be of a power of 2 bytes.
+TEST_F(ArgumentTableTest, HandlesBeginWithWholeElements) {
+  Take("func f(A: float32[n]) {}", {"opencl", 4, false, true, {{.alignment = 12}}});
+  Given a({4});
+  EXPECT_EQ(Call({Tensor(a, 0, 12)}), "");
+  EXPECT_NE(Call({Tensor(a, 0, 4)}).find("aligned to 12 bytes"), std::string::npos);
+}
+
+// Without tensors nothing says which device it is: there is no slot for it.
+TEST_F(ArgumentTableTest, TheDeviceIsThatOfTensors) {
+  Take("func f(n: int64) {}", {"opencl", 4, false, true, {}});
+  EXPECT_EQ(table_.device, -1);
+  Take("func f(A: float32[n]) {}", {"opencl", 4, false, true, {}});
+  EXPECT_GE(table_.device, 0);
 }
 
 // Where memory has handles, two handles are two memories, and byte offsets are places in one.

@@ -54,7 +54,7 @@ typedef struct TernArgument {
   int64_t bits;  // of a scalar; of a tensor code, bits and lanes of elements
   // Of a tensor.
   int64_t rank;
-  int64_t alignment;  // a power of 2
+  int64_t alignment;  // a power of 2; of a handle's offset a multiple of an element, too
   int64_t element_bytes;
   int64_t flags;
   int64_t offset_slot;  // of its byte offset, where memory has handles
@@ -302,10 +302,11 @@ static int tern_unpack_data(const TernChecked* at, TernSlot* slots) {
   const TernTensorView* view = tern_view_of(at->given);
   TernSlot* slot = &slots[param->slot];
   int has_addresses = (at->head->flags & kTernHasAddresses) != 0;
-  uint64_t place = view->byte_offset;
+  uint64_t place = view->byte_offset, alignment = (uint64_t)param->alignment;
   if (has_addresses) {
     slot->p = (const char*)view->data + view->byte_offset;
     place = (uintptr_t)slot->p;
+    alignment &= -alignment;  // of an address: the power of 2 in it
   } else {
     slot->p = view->data;
     slots[param->offset_slot].i = (int64_t)view->byte_offset;
@@ -314,7 +315,7 @@ static int tern_unpack_data(const TernChecked* at, TernSlot* slots) {
                            "a tensor without byte offset (a kernel that is given as code takes it)",
                            "");
   }
-  if ((place & (uint64_t)(param->alignment - 1)) != 0) return tern_expected_aligned(at);
+  if (place % alignment != 0) return tern_expected_aligned(at);
   slot[1].i = (int64_t)place;
   return 0;
 }

@@ -50,9 +50,9 @@ class ReshapeMover : public Rewriter {
 
   // The node before a reshape of one of its inputs, and the reshape; none where it has to stay.
   std::vector<Value> Moved(Builder& builder, const Node& node, const std::vector<Value>& inputs) {
-    // An axis is counted in the shape that it has now.
+    // Axes are counted in the shape that it has now.
     if (node->outputs.size() != 1 || node->outputs[0]->content || !node->op->compute ||
-        node->op->is_view || node->attrs.contains("axis"))
+        node->op->is_view || node->attrs.contains("axis") || node->attrs.contains("perm"))
       return {};
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Value& input = inputs[i];

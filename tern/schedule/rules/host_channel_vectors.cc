@@ -92,9 +92,13 @@ void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo
   // Before the GEMM, whose epilogue it would be: one that stores by elements.
   if (!TransposeResult(schedule, copy, target)) Refuse("its result is not transposed in registers");
   // Others may transpose it back: transposed_matmul, where M is a few vectors of few lanes.
-  PlanRequest request{block.name, "packed_matmul", {}};
-  if (ApplyRules(schedule, DescribeBlock(schedule->At(product)), target, &request).rule.empty())
-    Refuse("packed_matmul declines the transposed GEMM");
+  for (const char* rule : {"packed_matmul", "implicit_gemm"}) {
+    PlanRequest request{block.name, rule, {}};
+    RuleResult result =
+        ApplyRules(schedule, DescribeBlock(schedule->At(product)), target, &request);
+    if (!result.rule.empty()) return;
+  }
+  Refuse("no rule takes the transposed GEMM");
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ void MakeInnermost(Schedule* schedule, const std::string& block, const std::stri
 void MakeInnermost(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
                    LoopRefs* loops) {
   if (loops->back() == loop) return;
-  LoopRef last = loop;
+  const LoopRef last = loop;
   std::erase(*loops, last);
   loops->push_back(last);
   schedule->Reorder(loops->Of(block));

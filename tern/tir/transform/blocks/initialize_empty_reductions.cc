@@ -220,7 +220,9 @@ class Reduction {
     arith::Analyzer analyzer;
     for (size_t i = 0; i + 1 < path_.size(); ++i) {
       const auto* branch = path_[i].As<IfThenElseNode>();
-      if (branch && branch->then_case.same(path_[i + 1]) && arith::IsFixed(branch->condition))
+      // A condition of steps is not kept around the init.
+      if (branch && branch->then_case.same(path_[i + 1]) && arith::IsFixed(branch->condition) &&
+          !IsOfSteps(branch->condition))
         analyzer.Assume(branch->condition);
     }
     return analyzer;

@@ -673,7 +673,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %14 = getelementptr inbounds nuw i8, ptr %6, i32 8
   %15 = load i64, ptr %14, align 8
   %16 = icmp sgt i64 %15, 0
-  br i1 %16, label %17, label %431
+  br i1 %16, label %17, label %433
 
 17:
   %18 = getelementptr inbounds nuw i8, ptr %0, i32 12
@@ -681,10 +681,10 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   br label %20
 
 20:
-  %21 = phi ptr [ %11, %17 ], [ %423, %418 ]
-  %22 = phi ptr [ %6, %17 ], [ %427, %418 ]
-  %23 = phi i32 [ 1, %17 ], [ %419, %418 ]
-  %24 = phi i32 [ 0, %17 ], [ %425, %418 ]
+  %21 = phi ptr [ %11, %17 ], [ %425, %420 ]
+  %22 = phi ptr [ %6, %17 ], [ %429, %420 ]
+  %23 = phi i32 [ 1, %17 ], [ %421, %420 ]
+  %24 = phi i32 [ 0, %17 ], [ %427, %420 ]
   %25 = getelementptr inbounds nuw i8, ptr %21, i32 24
   %26 = load i64, ptr %25, align 8
   %27 = icmp eq i64 %26, 5
@@ -693,7 +693,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   br i1 %19, label %29, label %88
 
 29:
-  br i1 %27, label %418, label %30
+  br i1 %27, label %420, label %30
 
 30:
   %31 = getelementptr inbounds nuw i8, ptr %21, i32 16
@@ -724,11 +724,11 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %46 = trunc i64 %32 to i32
   %47 = getelementptr inbounds i8, ptr %22, i32 %46
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %47, ptr noundef nonnull @.str.3) #7
-  br label %431
+  br label %433
 
 48:
   store ptr %43, ptr %36, align 8
-  br label %418
+  br label %420
 
 49:
   %50 = add i32 %37, -1
@@ -743,7 +743,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %55 = trunc i64 %32 to i32
   %56 = getelementptr inbounds i8, ptr %22, i32 %55
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %56, ptr noundef nonnull @.str.3) #7
-  br label %431
+  br label %433
 
 57:
   %58 = sitofp i64 %39 to double
@@ -752,7 +752,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
 59:
   %60 = phi double [ %58, %57 ], [ %41, %52 ]
   store double %60, ptr %36, align 8
-  br label %418
+  br label %420
 
 61:
   %62 = add i32 %37, -1
@@ -763,19 +763,19 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %65 = trunc i64 %32 to i32
   %66 = getelementptr inbounds i8, ptr %22, i32 %65
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %66, ptr noundef nonnull @.str.3) #7
-  br label %431
+  br label %433
 
 67:
   store i64 %39, ptr %36, align 8
   %68 = getelementptr inbounds nuw i8, ptr %21, i32 40
   %69 = load i64, ptr %68, align 8
   %70 = icmp sgt i64 %69, 63
-  br i1 %70, label %418, label %71
+  br i1 %70, label %420, label %71
 
 71:
   %72 = load i64, ptr %25, align 8
   switch i64 %72, label %80 [
-    i64 4, label %418
+    i64 4, label %420
     i64 2, label %73
   ]
 
@@ -786,26 +786,26 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %77 = icmp sge i64 %39, %76
   %78 = icmp slt i64 %39, %75
   %79 = and i1 %77, %78
-  br i1 %79, label %418, label %85
+  br i1 %79, label %420, label %85
 
 80:
   %81 = icmp sgt i64 %39, -1
   %82 = shl nuw i64 1, %69
   %83 = icmp slt i64 %39, %82
   %84 = select i1 %81, i1 %83, i1 false
-  br i1 %84, label %418, label %85
+  br i1 %84, label %420, label %85
 
 85:
   %86 = trunc i64 %32 to i32
   %87 = getelementptr inbounds i8, ptr %22, i32 %86
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef %87, ptr noundef nonnull @.str.5) #7
-  br label %431
+  br label %433
 
 88:
-  br i1 %27, label %89, label %418
+  br i1 %27, label %89, label %420
 
 89:
-  switch i32 %3, label %244 [
+  switch i32 %3, label %246 [
     i32 1, label %90
     i32 2, label %198
   ]
@@ -819,7 +819,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
 
 92:
   tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
-  br label %431
+  br label %433
 
 93:
   %94 = getelementptr inbounds nuw i8, ptr %28, i32 8
@@ -846,7 +846,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
 
 112:
   tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
-  br label %431
+  br label %433
 
 113:
   %114 = getelementptr inbounds nuw i8, ptr %98, i32 4
@@ -863,7 +863,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %123 = trunc i64 %122 to i32
   %124 = getelementptr inbounds i8, ptr %22, i32 %123
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.10, ptr noundef %124) #7
-  br label %431
+  br label %433
 
 125:
   %126 = getelementptr inbounds nuw i8, ptr %22, i32 32
@@ -895,7 +895,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
 
 144:
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.11, ptr noundef nonnull @.str.3) #7
-  br label %431
+  br label %433
 
 145:
   %146 = phi i64 [ %140, %139 ], [ %108, %141 ], [ %108, %125 ]
@@ -933,7 +933,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %169 = load i64, ptr %168, align 8
   %170 = and i64 %169, 1
   %171 = icmp eq i64 %170, 0
-  br i1 %171, label %418, label %172
+  br i1 %171, label %420, label %172
 
 172:
   %173 = getelementptr inbounds nuw i8, ptr %98, i32 24
@@ -943,14 +943,14 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
 
 176:
   tail call fastcc void @tern_expected_strides(ptr noundef nonnull readonly %0) #7
-  br label %431
+  br label %433
 
 177:
   %178 = load i64, ptr %109, align 8
   %179 = trunc i64 %178 to i32
   %180 = getelementptr inbounds %struct.TernNumber, ptr %147, i32 %179
   %181 = icmp sgt i64 %178, 0
-  br i1 %181, label %182, label %418
+  br i1 %181, label %182, label %420
 
 182:
   %183 = phi i64 [ %196, %195 ], [ 0, %177 ]
@@ -973,7 +973,7 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
 195:
   %196 = add nuw nsw i64 %183, 1
   %197 = icmp eq i64 %196, %178
-  br i1 %197, label %418, label %182
+  br i1 %197, label %420, label %182
 
 198:
   %199 = getelementptr inbounds nuw i8, ptr %28, i32 8
@@ -992,320 +992,322 @@ define internal fastcc range(i32 -1, 1) i32 @tern_check_all(ptr noundef nonnull 
   %212 = icmp eq i64 %211, 0
   %213 = getelementptr inbounds nuw i8, ptr %204, i32 32
   %214 = load i64, ptr %213, align 8
-  %215 = load ptr, ptr %204, align 8
-  br i1 %212, label %221, label %216
+  %215 = getelementptr inbounds nuw i8, ptr %21, i32 56
+  %216 = load i64, ptr %215, align 8
+  %217 = load ptr, ptr %204, align 8
+  br i1 %212, label %225, label %218
 
-216:
-  %217 = trunc i64 %214 to i32
-  %218 = getelementptr inbounds nuw i8, ptr %215, i32 %217
-  store ptr %218, ptr %208, align 8
-  %219 = ptrtoint ptr %218 to i32
-  %220 = zext i32 %219 to i64
-  br label %234
+218:
+  %219 = trunc i64 %214 to i32
+  %220 = getelementptr inbounds nuw i8, ptr %217, i32 %219
+  store ptr %220, ptr %208, align 8
+  %221 = ptrtoint ptr %220 to i32
+  %222 = zext i32 %221 to i64
+  %223 = sub i64 0, %216
+  %224 = and i64 %216, %223
+  br label %238
 
-221:
-  store ptr %215, ptr %208, align 8
-  %222 = load i64, ptr %213, align 8
-  %223 = getelementptr inbounds nuw i8, ptr %21, i32 80
-  %224 = load i64, ptr %223, align 8
-  %225 = trunc i64 %224 to i32
-  %226 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %225
-  store i64 %222, ptr %226, align 8
-  %227 = getelementptr inbounds nuw i8, ptr %21, i32 72
+225:
+  store ptr %217, ptr %208, align 8
+  %226 = load i64, ptr %213, align 8
+  %227 = getelementptr inbounds nuw i8, ptr %21, i32 80
   %228 = load i64, ptr %227, align 8
-  %229 = and i64 %228, 2
-  %230 = icmp eq i64 %229, 0
-  %231 = icmp eq i64 %222, 0
-  %232 = select i1 %230, i1 true, i1 %231
-  br i1 %232, label %234, label %233
+  %229 = trunc i64 %228 to i32
+  %230 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %229
+  store i64 %226, ptr %230, align 8
+  %231 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %232 = load i64, ptr %231, align 8
+  %233 = and i64 %232, 2
+  %234 = icmp eq i64 %233, 0
+  %235 = icmp eq i64 %226, 0
+  %236 = select i1 %234, i1 true, i1 %235
+  br i1 %236, label %238, label %237
 
-233:
+237:
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.14, ptr noundef nonnull @.str.3) #7
-  br label %431
+  br label %433
 
-234:
-  %235 = phi i64 [ %220, %216 ], [ %214, %221 ]
-  %236 = getelementptr inbounds nuw i8, ptr %21, i32 56
-  %237 = load i64, ptr %236, align 8
-  %238 = add nsw i64 %237, -1
-  %239 = and i64 %238, %235
-  %240 = icmp eq i64 %239, 0
-  br i1 %240, label %242, label %241
+238:
+  %239 = phi i64 [ %222, %218 ], [ %214, %225 ]
+  %240 = phi i64 [ %224, %218 ], [ %216, %225 ]
+  %241 = urem i64 %239, %240
+  %242 = icmp eq i64 %241, 0
+  br i1 %242, label %244, label %243
 
-241:
+243:
   tail call fastcc void @tern_expected_aligned(ptr noundef nonnull readonly %0) #7
-  br label %431
-
-242:
-  %243 = getelementptr inbounds nuw i8, ptr %208, i32 8
-  store i64 %235, ptr %243, align 8
-  br label %418
+  br label %433
 
 244:
-  %245 = getelementptr inbounds nuw i8, ptr %28, i32 8
-  %246 = load ptr, ptr %245, align 8
-  %247 = load i32, ptr %28, align 8
-  %248 = icmp eq i32 %247, 70
-  %249 = select i1 %248, i32 24, i32 0
-  %250 = getelementptr inbounds nuw i8, ptr %246, i32 %249
-  %251 = getelementptr inbounds nuw i8, ptr %21, i32 112
-  %252 = getelementptr inbounds nuw i8, ptr %21, i32 48
-  %253 = load i64, ptr %252, align 8
-  %254 = trunc i64 %253 to i32
-  %255 = getelementptr inbounds %struct.TernNumber, ptr %251, i32 %254
-  %256 = icmp sgt i64 %253, 0
-  br i1 %256, label %257, label %286
+  %245 = getelementptr inbounds nuw i8, ptr %208, i32 8
+  store i64 %239, ptr %245, align 8
+  br label %420
 
-257:
-  %258 = getelementptr inbounds nuw i8, ptr %250, i32 20
-  %259 = load ptr, ptr %258, align 4
-  br label %260
+246:
+  %247 = getelementptr inbounds nuw i8, ptr %28, i32 8
+  %248 = load ptr, ptr %247, align 8
+  %249 = load i32, ptr %28, align 8
+  %250 = icmp eq i32 %249, 70
+  %251 = select i1 %250, i32 24, i32 0
+  %252 = getelementptr inbounds nuw i8, ptr %248, i32 %251
+  %253 = getelementptr inbounds nuw i8, ptr %21, i32 112
+  %254 = getelementptr inbounds nuw i8, ptr %21, i32 48
+  %255 = load i64, ptr %254, align 8
+  %256 = trunc i64 %255 to i32
+  %257 = getelementptr inbounds %struct.TernNumber, ptr %253, i32 %256
+  %258 = icmp sgt i64 %255, 0
+  br i1 %258, label %259, label %288
 
-260:
-  %261 = phi i64 [ 0, %257 ], [ %279, %278 ]
-  %262 = trunc i64 %261 to i32
-  %263 = getelementptr inbounds %struct.TernNumber, ptr %251, i32 %262
-  %264 = load i64, ptr %263, align 8
-  %265 = icmp eq i64 %264, 0
-  %266 = getelementptr inbounds nuw i8, ptr %263, i32 8
-  br i1 %265, label %271, label %267
+259:
+  %260 = getelementptr inbounds nuw i8, ptr %252, i32 20
+  %261 = load ptr, ptr %260, align 4
+  br label %262
 
-267:
-  %268 = load i64, ptr %266, align 8
-  %269 = trunc i64 %268 to i32
-  %270 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %269
-  br label %271
+262:
+  %263 = phi i64 [ 0, %259 ], [ %281, %280 ]
+  %264 = trunc i64 %263 to i32
+  %265 = getelementptr inbounds %struct.TernNumber, ptr %253, i32 %264
+  %266 = load i64, ptr %265, align 8
+  %267 = icmp eq i64 %266, 0
+  %268 = getelementptr inbounds nuw i8, ptr %265, i32 8
+  br i1 %267, label %273, label %269
 
-271:
-  %272 = phi ptr [ %270, %267 ], [ %266, %260 ]
-  %273 = load i64, ptr %272, align 8
-  %274 = getelementptr inbounds i64, ptr %259, i32 %262
+269:
+  %270 = load i64, ptr %268, align 8
+  %271 = trunc i64 %270 to i32
+  %272 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %271
+  br label %273
+
+273:
+  %274 = phi ptr [ %272, %269 ], [ %268, %262 ]
   %275 = load i64, ptr %274, align 8
-  %276 = icmp eq i64 %275, %273
-  br i1 %276, label %278, label %277
+  %276 = getelementptr inbounds i64, ptr %261, i32 %264
+  %277 = load i64, ptr %276, align 8
+  %278 = icmp eq i64 %277, %275
+  br i1 %278, label %280, label %279
 
-277:
-  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.17, i64 noundef %261, ptr noundef nonnull %263, i64 noundef %273) #7
-  br label %431
+279:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.17, i64 noundef %263, ptr noundef nonnull %265, i64 noundef %275) #7
+  br label %433
 
-278:
-  %279 = add nuw nsw i64 %261, 1
-  %280 = icmp eq i64 %279, %253
-  br i1 %280, label %281, label %260
+280:
+  %281 = add nuw nsw i64 %263, 1
+  %282 = icmp eq i64 %281, %255
+  br i1 %282, label %283, label %262
 
-281:
-  %282 = getelementptr inbounds nuw i8, ptr %21, i32 72
-  %283 = load i64, ptr %282, align 8
-  %284 = and i64 %283, 1
-  %285 = icmp eq i64 %284, 0
-  br i1 %285, label %315, label %291
+283:
+  %284 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %285 = load i64, ptr %284, align 8
+  %286 = and i64 %285, 1
+  %287 = icmp eq i64 %286, 0
+  br i1 %287, label %317, label %293
 
-286:
-  %287 = getelementptr inbounds nuw i8, ptr %21, i32 72
-  %288 = load i64, ptr %287, align 8
-  %289 = and i64 %288, 1
-  %290 = icmp eq i64 %289, 0
-  br i1 %290, label %315, label %351
+288:
+  %289 = getelementptr inbounds nuw i8, ptr %21, i32 72
+  %290 = load i64, ptr %289, align 8
+  %291 = and i64 %290, 1
+  %292 = icmp eq i64 %291, 0
+  br i1 %292, label %317, label %353
 
-291:
-  %292 = getelementptr inbounds nuw i8, ptr %250, i32 24
-  %293 = load ptr, ptr %292, align 8
-  br label %294
+293:
+  %294 = getelementptr inbounds nuw i8, ptr %252, i32 24
+  %295 = load ptr, ptr %294, align 8
+  br label %296
 
-294:
-  %295 = phi i64 [ 0, %291 ], [ %313, %312 ]
-  %296 = trunc i64 %295 to i32
-  %297 = getelementptr inbounds %struct.TernNumber, ptr %255, i32 %296
-  %298 = load i64, ptr %297, align 8
-  %299 = icmp eq i64 %298, 0
-  %300 = getelementptr inbounds nuw i8, ptr %297, i32 8
-  br i1 %299, label %305, label %301
+296:
+  %297 = phi i64 [ 0, %293 ], [ %315, %314 ]
+  %298 = trunc i64 %297 to i32
+  %299 = getelementptr inbounds %struct.TernNumber, ptr %257, i32 %298
+  %300 = load i64, ptr %299, align 8
+  %301 = icmp eq i64 %300, 0
+  %302 = getelementptr inbounds nuw i8, ptr %299, i32 8
+  br i1 %301, label %307, label %303
 
-301:
-  %302 = load i64, ptr %300, align 8
-  %303 = trunc i64 %302 to i32
-  %304 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %303
-  br label %305
+303:
+  %304 = load i64, ptr %302, align 8
+  %305 = trunc i64 %304 to i32
+  %306 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %305
+  br label %307
 
-305:
-  %306 = phi ptr [ %304, %301 ], [ %300, %294 ]
-  %307 = load i64, ptr %306, align 8
-  %308 = getelementptr inbounds i64, ptr %293, i32 %296
+307:
+  %308 = phi ptr [ %306, %303 ], [ %302, %296 ]
   %309 = load i64, ptr %308, align 8
-  %310 = icmp eq i64 %309, %307
-  br i1 %310, label %312, label %311
+  %310 = getelementptr inbounds i64, ptr %295, i32 %298
+  %311 = load i64, ptr %310, align 8
+  %312 = icmp eq i64 %311, %309
+  br i1 %312, label %314, label %313
 
-311:
-  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.18, i64 noundef %295, ptr noundef nonnull %297, i64 noundef %307) #7
-  br label %431
+313:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.18, i64 noundef %297, ptr noundef nonnull %299, i64 noundef %309) #7
+  br label %433
 
-312:
-  %313 = add nuw nsw i64 %295, 1
-  %314 = icmp eq i64 %313, %253
-  br i1 %314, label %351, label %294
+314:
+  %315 = add nuw nsw i64 %297, 1
+  %316 = icmp eq i64 %315, %255
+  br i1 %316, label %353, label %296
 
-315:
-  %316 = getelementptr inbounds nuw i8, ptr %250, i32 24
-  %317 = load ptr, ptr %316, align 8
-  %318 = icmp eq ptr %317, null
-  br i1 %318, label %351, label %319
+317:
+  %318 = getelementptr inbounds nuw i8, ptr %252, i32 24
+  %319 = load ptr, ptr %318, align 8
+  %320 = icmp eq ptr %319, null
+  br i1 %320, label %353, label %321
 
-319:
-  %320 = getelementptr inbounds nuw i8, ptr %250, i32 12
-  %321 = load i32, ptr %320, align 4
-  %322 = icmp sgt i32 %321, 0
-  br i1 %322, label %323, label %351
+321:
+  %322 = getelementptr inbounds nuw i8, ptr %252, i32 12
+  %323 = load i32, ptr %322, align 4
+  %324 = icmp sgt i32 %323, 0
+  br i1 %324, label %325, label %353
 
-323:
-  %324 = zext nneg i32 %321 to i64
-  %325 = getelementptr inbounds nuw i8, ptr %250, i32 20
-  %326 = load ptr, ptr %325, align 4
-  br label %327
+325:
+  %326 = zext nneg i32 %323 to i64
+  %327 = getelementptr inbounds nuw i8, ptr %252, i32 20
+  %328 = load ptr, ptr %327, align 4
+  br label %329
 
-327:
-  %328 = phi i64 [ %324, %323 ], [ %331, %341 ]
-  %329 = phi i32 [ 1, %323 ], [ %343, %341 ]
-  %330 = phi i64 [ 1, %323 ], [ %344, %341 ]
-  %331 = add nsw i64 %328, -1
-  %332 = trunc i64 %331 to i32
-  %333 = getelementptr inbounds i64, ptr %326, i32 %332
-  %334 = load i64, ptr %333, align 8
-  %335 = icmp eq i64 %334, 1
-  br i1 %335, label %341, label %336
+329:
+  %330 = phi i64 [ %326, %325 ], [ %333, %343 ]
+  %331 = phi i32 [ 1, %325 ], [ %345, %343 ]
+  %332 = phi i64 [ 1, %325 ], [ %346, %343 ]
+  %333 = add nsw i64 %330, -1
+  %334 = trunc i64 %333 to i32
+  %335 = getelementptr inbounds i64, ptr %328, i32 %334
+  %336 = load i64, ptr %335, align 8
+  %337 = icmp eq i64 %336, 1
+  br i1 %337, label %343, label %338
 
-336:
-  %337 = getelementptr inbounds i64, ptr %317, i32 %332
-  %338 = load i64, ptr %337, align 8
-  %339 = icmp eq i64 %338, %330
-  %340 = zext i1 %339 to i32
-  br label %341
+338:
+  %339 = getelementptr inbounds i64, ptr %319, i32 %334
+  %340 = load i64, ptr %339, align 8
+  %341 = icmp eq i64 %340, %332
+  %342 = zext i1 %341 to i32
+  br label %343
 
-341:
-  %342 = phi i32 [ 1, %327 ], [ %340, %336 ]
-  %343 = and i32 %342, %329
-  %344 = mul nsw i64 %334, %330
-  %345 = icmp samesign ugt i64 %328, 1
-  br i1 %345, label %327, label %346
+343:
+  %344 = phi i32 [ 1, %329 ], [ %342, %338 ]
+  %345 = and i32 %344, %331
+  %346 = mul nsw i64 %336, %332
+  %347 = icmp samesign ugt i64 %330, 1
+  br i1 %347, label %329, label %348
 
-346:
-  %347 = icmp eq i32 %343, 0
-  %348 = icmp ne i64 %344, 0
-  %349 = select i1 %347, i1 %348, i1 false
-  br i1 %349, label %350, label %351
+348:
+  %349 = icmp eq i32 %345, 0
+  %350 = icmp ne i64 %346, 0
+  %351 = select i1 %349, i1 %350, i1 false
+  br i1 %351, label %352, label %353
 
-350:
+352:
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.19, ptr noundef nonnull @.str.3) #7
-  br label %431
+  br label %433
 
-351:
-  %352 = phi i1 [ false, %286 ], [ true, %346 ], [ true, %319 ], [ true, %315 ], [ false, %312 ]
-  %353 = getelementptr inbounds nuw i8, ptr %21, i32 96
-  %354 = load i64, ptr %353, align 8
-  %355 = icmp eq i64 %354, 0
-  %356 = getelementptr inbounds nuw i8, ptr %21, i32 104
-  br i1 %355, label %361, label %357
+353:
+  %354 = phi i1 [ false, %288 ], [ true, %348 ], [ true, %321 ], [ true, %317 ], [ false, %314 ]
+  %355 = getelementptr inbounds nuw i8, ptr %21, i32 96
+  %356 = load i64, ptr %355, align 8
+  %357 = icmp eq i64 %356, 0
+  %358 = getelementptr inbounds nuw i8, ptr %21, i32 104
+  br i1 %357, label %363, label %359
 
-357:
-  %358 = load i64, ptr %356, align 8
-  %359 = trunc i64 %358 to i32
-  %360 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %359
-  br label %361
+359:
+  %360 = load i64, ptr %358, align 8
+  %361 = trunc i64 %360 to i32
+  %362 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %361
+  br label %363
 
-361:
-  %362 = phi ptr [ %360, %357 ], [ %356, %351 ]
-  %363 = load i64, ptr %362, align 8
-  %364 = getelementptr inbounds nuw i8, ptr %21, i32 32
+363:
+  %364 = phi ptr [ %362, %359 ], [ %358, %353 ]
   %365 = load i64, ptr %364, align 8
-  br i1 %256, label %366, label %403
+  %366 = getelementptr inbounds nuw i8, ptr %21, i32 32
+  %367 = load i64, ptr %366, align 8
+  br i1 %258, label %368, label %405
 
-366:
-  %367 = getelementptr inbounds nuw i8, ptr %250, i32 20
-  %368 = load ptr, ptr %367, align 4
-  br label %369
+368:
+  %369 = getelementptr inbounds nuw i8, ptr %252, i32 20
+  %370 = load ptr, ptr %369, align 4
+  br label %371
 
-369:
-  %370 = phi i64 [ 0, %366 ], [ %377, %369 ]
-  %371 = phi i64 [ 1, %366 ], [ %376, %369 ]
-  %372 = trunc i64 %370 to i32
-  %373 = getelementptr inbounds i64, ptr %368, i32 %372
-  %374 = load i64, ptr %373, align 8
-  %375 = freeze i64 %374
-  %376 = mul i64 %375, %371
-  %377 = add nuw nsw i64 %370, 1
-  %378 = icmp eq i64 %377, %253
-  br i1 %378, label %379, label %369
+371:
+  %372 = phi i64 [ 0, %368 ], [ %379, %371 ]
+  %373 = phi i64 [ 1, %368 ], [ %378, %371 ]
+  %374 = trunc i64 %372 to i32
+  %375 = getelementptr inbounds i64, ptr %370, i32 %374
+  %376 = load i64, ptr %375, align 8
+  %377 = freeze i64 %376
+  %378 = mul i64 %377, %373
+  %379 = add nuw nsw i64 %372, 1
+  %380 = icmp eq i64 %379, %255
+  br i1 %380, label %381, label %371
 
-379:
-  br i1 %352, label %403, label %380
+381:
+  br i1 %354, label %405, label %382
 
-380:
-  %381 = getelementptr inbounds nuw i8, ptr %250, i32 24
-  %382 = load ptr, ptr %381, align 8
-  br label %383
+382:
+  %383 = getelementptr inbounds nuw i8, ptr %252, i32 24
+  %384 = load ptr, ptr %383, align 8
+  br label %385
 
-383:
-  %384 = phi i64 [ 0, %380 ], [ %398, %383 ]
-  %385 = phi i64 [ 1, %380 ], [ %397, %383 ]
-  %386 = phi i64 [ %363, %380 ], [ %395, %383 ]
-  %387 = trunc i64 %384 to i32
-  %388 = getelementptr inbounds i64, ptr %368, i32 %387
-  %389 = load i64, ptr %388, align 8
-  %390 = add nsw i64 %389, -1
-  %391 = getelementptr inbounds i64, ptr %382, i32 %387
-  %392 = load i64, ptr %391, align 8
-  %393 = mul nsw i64 %392, %390
-  %394 = tail call i64 @llvm.smin.i64(i64 %393, i64 0)
-  %395 = add nsw i64 %394, %386
-  %396 = tail call i64 @llvm.abs.i64(i64 %393, i1 true)
-  %397 = add nuw nsw i64 %396, %385
-  %398 = add nuw nsw i64 %384, 1
-  %399 = icmp eq i64 %398, %253
-  br i1 %399, label %400, label %383
+385:
+  %386 = phi i64 [ 0, %382 ], [ %400, %385 ]
+  %387 = phi i64 [ 1, %382 ], [ %399, %385 ]
+  %388 = phi i64 [ %365, %382 ], [ %397, %385 ]
+  %389 = trunc i64 %386 to i32
+  %390 = getelementptr inbounds i64, ptr %370, i32 %389
+  %391 = load i64, ptr %390, align 8
+  %392 = add nsw i64 %391, -1
+  %393 = getelementptr inbounds i64, ptr %384, i32 %389
+  %394 = load i64, ptr %393, align 8
+  %395 = mul nsw i64 %394, %392
+  %396 = tail call i64 @llvm.smin.i64(i64 %395, i64 0)
+  %397 = add nsw i64 %396, %388
+  %398 = tail call i64 @llvm.abs.i64(i64 %395, i1 true)
+  %399 = add nuw nsw i64 %398, %387
+  %400 = add nuw nsw i64 %386, 1
+  %401 = icmp eq i64 %400, %255
+  br i1 %401, label %402, label %385
 
-400:
-  %401 = icmp eq i64 %376, 0
-  %402 = select i1 %401, i64 0, i64 %397
-  br label %403
+402:
+  %403 = icmp eq i64 %378, 0
+  %404 = select i1 %403, i64 0, i64 %399
+  br label %405
 
-403:
-  %404 = phi i64 [ %363, %379 ], [ %395, %400 ], [ %363, %361 ]
-  %405 = phi i64 [ %376, %379 ], [ %402, %400 ], [ 1, %361 ]
-  %406 = trunc i64 %365 to i32
-  %407 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %406
-  %408 = getelementptr inbounds nuw i8, ptr %21, i32 64
-  %409 = load i64, ptr %408, align 8
-  %410 = mul nsw i64 %409, %404
-  %411 = getelementptr inbounds nuw i8, ptr %407, i32 8
-  %412 = load i64, ptr %411, align 8
-  %413 = add nsw i64 %412, %410
-  store i64 %413, ptr %411, align 8
-  %414 = load i64, ptr %408, align 8
-  %415 = mul nsw i64 %414, %405
-  %416 = add nsw i64 %415, %413
-  %417 = getelementptr inbounds nuw i8, ptr %407, i32 16
-  store i64 %416, ptr %417, align 8
-  br label %418
+405:
+  %406 = phi i64 [ %365, %381 ], [ %397, %402 ], [ %365, %363 ]
+  %407 = phi i64 [ %378, %381 ], [ %404, %402 ], [ 1, %363 ]
+  %408 = trunc i64 %367 to i32
+  %409 = getelementptr inbounds %union.TernSlot, ptr %2, i32 %408
+  %410 = getelementptr inbounds nuw i8, ptr %21, i32 64
+  %411 = load i64, ptr %410, align 8
+  %412 = mul nsw i64 %411, %406
+  %413 = getelementptr inbounds nuw i8, ptr %409, i32 8
+  %414 = load i64, ptr %413, align 8
+  %415 = add nsw i64 %414, %412
+  store i64 %415, ptr %413, align 8
+  %416 = load i64, ptr %410, align 8
+  %417 = mul nsw i64 %416, %407
+  %418 = add nsw i64 %417, %415
+  %419 = getelementptr inbounds nuw i8, ptr %409, i32 16
+  store i64 %418, ptr %419, align 8
+  br label %420
 
-418:
-  %419 = phi i32 [ %23, %29 ], [ %23, %80 ], [ %23, %88 ], [ %23, %73 ], [ 0, %242 ], [ 0, %177 ], [ %23, %48 ], [ 0, %167 ], [ %23, %59 ], [ 0, %403 ], [ %23, %67 ], [ %23, %71 ], [ 0, %195 ]
-  %420 = load ptr, ptr %12, align 4
-  %421 = load i64, ptr %420, align 8
-  %422 = trunc i64 %421 to i32
-  %423 = getelementptr inbounds i64, ptr %420, i32 %422
-  store ptr %423, ptr %12, align 4
-  %424 = load i32, ptr %13, align 4
-  %425 = add nsw i32 %424, 1
-  store i32 %425, ptr %13, align 4
-  %426 = sext i32 %425 to i64
-  %427 = load ptr, ptr %5, align 4
-  %428 = getelementptr inbounds nuw i8, ptr %427, i32 8
-  %429 = load i64, ptr %428, align 8
-  %430 = icmp sgt i64 %429, %426
-  br i1 %430, label %20, label %431
+420:
+  %421 = phi i32 [ %23, %29 ], [ %23, %80 ], [ %23, %88 ], [ %23, %73 ], [ 0, %244 ], [ 0, %177 ], [ %23, %48 ], [ 0, %167 ], [ %23, %59 ], [ 0, %405 ], [ %23, %67 ], [ %23, %71 ], [ 0, %195 ]
+  %422 = load ptr, ptr %12, align 4
+  %423 = load i64, ptr %422, align 8
+  %424 = trunc i64 %423 to i32
+  %425 = getelementptr inbounds i64, ptr %422, i32 %424
+  store ptr %425, ptr %12, align 4
+  %426 = load i32, ptr %13, align 4
+  %427 = add nsw i32 %426, 1
+  store i32 %427, ptr %13, align 4
+  %428 = sext i32 %427 to i64
+  %429 = load ptr, ptr %5, align 4
+  %430 = getelementptr inbounds nuw i8, ptr %429, i32 8
+  %431 = load i64, ptr %430, align 8
+  %432 = icmp sgt i64 %431, %428
+  br i1 %432, label %20, label %433
 
-431:
-  %432 = phi i32 [ -1, %350 ], [ -1, %233 ], [ -1, %45 ], [ -1, %54 ], [ -1, %64 ], [ -1, %85 ], [ -1, %92 ], [ -1, %112 ], [ -1, %120 ], [ -1, %176 ], [ -1, %144 ], [ -1, %241 ], [ -1, %277 ], [ -1, %311 ], [ 0, %4 ], [ 0, %418 ]
-  ret i32 %432
+433:
+  %434 = phi i32 [ -1, %352 ], [ -1, %237 ], [ -1, %45 ], [ -1, %54 ], [ -1, %64 ], [ -1, %85 ], [ -1, %92 ], [ -1, %112 ], [ -1, %120 ], [ -1, %176 ], [ -1, %144 ], [ -1, %243 ], [ -1, %279 ], [ -1, %313 ], [ 0, %4 ], [ 0, %420 ]
+  ret i32 %434
 }
 
 define internal fastcc void @tern_expected_apart(ptr noundef nonnull readonly captures(none) %0, ptr noundef readonly captures(none) %1, i32 noundef %2) unnamed_addr #2 {

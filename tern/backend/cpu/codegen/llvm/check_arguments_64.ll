@@ -654,7 +654,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   %13 = getelementptr inbounds nuw i8, ptr %6, i64 8
   %14 = load i64, ptr %13, align 8
   %15 = icmp sgt i64 %14, 0
-  br i1 %15, label %16, label %412
+  br i1 %15, label %16, label %414
 
 16:
   %17 = getelementptr inbounds nuw i8, ptr %0, i64 24
@@ -662,10 +662,10 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   br label %19
 
 19:
-  %20 = phi ptr [ %10, %16 ], [ %404, %400 ]
-  %21 = phi ptr [ %6, %16 ], [ %408, %400 ]
-  %22 = phi i64 [ 0, %16 ], [ %407, %400 ]
-  %23 = phi i32 [ 1, %16 ], [ %401, %400 ]
+  %20 = phi ptr [ %10, %16 ], [ %406, %402 ]
+  %21 = phi ptr [ %6, %16 ], [ %410, %402 ]
+  %22 = phi i64 [ 0, %16 ], [ %409, %402 ]
+  %23 = phi i32 [ 1, %16 ], [ %403, %402 ]
   %24 = getelementptr inbounds nuw i8, ptr %20, i64 24
   %25 = load i64, ptr %24, align 8
   %26 = icmp eq i64 %25, 5
@@ -674,7 +674,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   br i1 %18, label %28, label %81
 
 28:
-  br i1 %26, label %400, label %29
+  br i1 %26, label %402, label %29
 
 29:
   %30 = getelementptr inbounds nuw i8, ptr %20, i64 16
@@ -702,11 +702,11 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 42:
   %43 = getelementptr inbounds i8, ptr %21, i64 %31
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %43, ptr noundef nonnull @.str.3) #7
-  br label %412
+  br label %414
 
 44:
   store ptr %40, ptr %34, align 8
-  br label %400
+  br label %402
 
 45:
   %46 = add i32 %35, -1
@@ -720,7 +720,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 50:
   %51 = getelementptr inbounds i8, ptr %21, i64 %31
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %51, ptr noundef nonnull @.str.3) #7
-  br label %412
+  br label %414
 
 52:
   %53 = sitofp i64 %37 to double
@@ -729,7 +729,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 54:
   %55 = phi double [ %53, %52 ], [ %39, %48 ]
   store double %55, ptr %34, align 8
-  br label %400
+  br label %402
 
 56:
   %57 = add i32 %35, -1
@@ -739,19 +739,19 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 59:
   %60 = getelementptr inbounds i8, ptr %21, i64 %31
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.2, ptr noundef %60, ptr noundef nonnull @.str.3) #7
-  br label %412
+  br label %414
 
 61:
   store i64 %37, ptr %34, align 8
   %62 = getelementptr inbounds nuw i8, ptr %20, i64 40
   %63 = load i64, ptr %62, align 8
   %64 = icmp sgt i64 %63, 63
-  br i1 %64, label %400, label %65
+  br i1 %64, label %402, label %65
 
 65:
   %66 = load i64, ptr %24, align 8
   switch i64 %66, label %74 [
-    i64 4, label %400
+    i64 4, label %402
     i64 2, label %67
   ]
 
@@ -762,25 +762,25 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   %71 = icmp sge i64 %37, %70
   %72 = icmp slt i64 %37, %69
   %73 = and i1 %71, %72
-  br i1 %73, label %400, label %79
+  br i1 %73, label %402, label %79
 
 74:
   %75 = icmp sgt i64 %37, -1
   %76 = shl nuw i64 1, %63
   %77 = icmp slt i64 %37, %76
   %78 = select i1 %75, i1 %77, i1 false
-  br i1 %78, label %400, label %79
+  br i1 %78, label %402, label %79
 
 79:
   %80 = getelementptr inbounds i8, ptr %21, i64 %31
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef %80, ptr noundef nonnull @.str.5) #7
-  br label %412
+  br label %414
 
 81:
-  br i1 %26, label %82, label %400
+  br i1 %26, label %82, label %402
 
 82:
-  switch i32 %3, label %236 [
+  switch i32 %3, label %238 [
     i32 1, label %83
     i32 2, label %194
   ]
@@ -794,7 +794,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 
 85:
   tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
-  br label %412
+  br label %414
 
 86:
   %87 = getelementptr inbounds nuw i8, ptr %27, i64 8
@@ -831,7 +831,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 
 115:
   tail call fastcc void @tern_expected_tensor(ptr noundef nonnull readonly %0) #7
-  br label %412
+  br label %414
 
 116:
   %117 = getelementptr inbounds nuw i8, ptr %91, i64 8
@@ -847,7 +847,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   %125 = load i64, ptr %124, align 8
   %126 = getelementptr inbounds i8, ptr %21, i64 %125
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.10, ptr noundef %126) #7
-  br label %412
+  br label %414
 
 127:
   %128 = getelementptr inbounds nuw i8, ptr %21, i64 32
@@ -878,7 +878,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 
 145:
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.11, ptr noundef nonnull @.str.3) #7
-  br label %412
+  br label %414
 
 146:
   %147 = phi i64 [ %141, %140 ], [ %111, %142 ], [ %111, %127 ]
@@ -914,7 +914,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   %168 = load i64, ptr %167, align 8
   %169 = and i64 %168, 1
   %170 = icmp eq i64 %169, 0
-  br i1 %170, label %400, label %171
+  br i1 %170, label %402, label %171
 
 171:
   %172 = getelementptr inbounds nuw i8, ptr %91, i64 32
@@ -924,13 +924,13 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 
 175:
   tail call fastcc void @tern_expected_strides(ptr noundef nonnull readonly %0) #7
-  br label %412
+  br label %414
 
 176:
   %177 = load i64, ptr %112, align 8
   %178 = getelementptr inbounds %struct.TernNumber, ptr %148, i64 %177
   %179 = icmp sgt i64 %177, 0
-  br i1 %179, label %180, label %400
+  br i1 %179, label %180, label %402
 
 180:
   %181 = phi i64 [ %192, %191 ], [ 0, %176 ]
@@ -951,7 +951,7 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
 191:
   %192 = add nuw nsw i64 %181, 1
   %193 = icmp eq i64 %192, %177
-  br i1 %193, label %400, label %180
+  br i1 %193, label %402, label %180
 
 194:
   %195 = getelementptr inbounds nuw i8, ptr %27, i64 8
@@ -969,306 +969,308 @@ define internal fastcc signext range(i32 -1, 1) i32 @tern_check_all(ptr noundef 
   %207 = icmp eq i64 %206, 0
   %208 = getelementptr inbounds nuw i8, ptr %200, i64 40
   %209 = load i64, ptr %208, align 8
-  %210 = load ptr, ptr %200, align 8
-  br i1 %207, label %214, label %211
+  %210 = getelementptr inbounds nuw i8, ptr %20, i64 56
+  %211 = load i64, ptr %210, align 8
+  %212 = load ptr, ptr %200, align 8
+  br i1 %207, label %218, label %213
 
-211:
-  %212 = getelementptr inbounds nuw i8, ptr %210, i64 %209
+213:
+  %214 = getelementptr inbounds nuw i8, ptr %212, i64 %209
+  store ptr %214, ptr %203, align 8
+  %215 = ptrtoint ptr %214 to i64
+  %216 = sub i64 0, %211
+  %217 = and i64 %211, %216
+  br label %230
+
+218:
   store ptr %212, ptr %203, align 8
-  %213 = ptrtoint ptr %212 to i64
-  br label %226
+  %219 = load i64, ptr %208, align 8
+  %220 = getelementptr inbounds nuw i8, ptr %20, i64 80
+  %221 = load i64, ptr %220, align 8
+  %222 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %221
+  store i64 %219, ptr %222, align 8
+  %223 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %224 = load i64, ptr %223, align 8
+  %225 = and i64 %224, 2
+  %226 = icmp eq i64 %225, 0
+  %227 = icmp eq i64 %219, 0
+  %228 = select i1 %226, i1 true, i1 %227
+  br i1 %228, label %230, label %229
 
-214:
-  store ptr %210, ptr %203, align 8
-  %215 = load i64, ptr %208, align 8
-  %216 = getelementptr inbounds nuw i8, ptr %20, i64 80
-  %217 = load i64, ptr %216, align 8
-  %218 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %217
-  store i64 %215, ptr %218, align 8
-  %219 = getelementptr inbounds nuw i8, ptr %20, i64 72
-  %220 = load i64, ptr %219, align 8
-  %221 = and i64 %220, 2
-  %222 = icmp eq i64 %221, 0
-  %223 = icmp eq i64 %215, 0
-  %224 = select i1 %222, i1 true, i1 %223
-  br i1 %224, label %226, label %225
-
-225:
+229:
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.14, ptr noundef nonnull @.str.3) #7
-  br label %412
+  br label %414
 
-226:
-  %227 = phi i64 [ %213, %211 ], [ %209, %214 ]
-  %228 = getelementptr inbounds nuw i8, ptr %20, i64 56
-  %229 = load i64, ptr %228, align 8
-  %230 = add nsw i64 %229, -1
-  %231 = and i64 %230, %227
-  %232 = icmp eq i64 %231, 0
-  br i1 %232, label %234, label %233
+230:
+  %231 = phi i64 [ %215, %213 ], [ %209, %218 ]
+  %232 = phi i64 [ %217, %213 ], [ %211, %218 ]
+  %233 = urem i64 %231, %232
+  %234 = icmp eq i64 %233, 0
+  br i1 %234, label %236, label %235
 
-233:
+235:
   tail call fastcc void @tern_expected_aligned(ptr noundef nonnull readonly %0) #7
-  br label %412
-
-234:
-  %235 = getelementptr inbounds nuw i8, ptr %203, i64 8
-  store i64 %227, ptr %235, align 8
-  br label %400
+  br label %414
 
 236:
-  %237 = getelementptr inbounds nuw i8, ptr %27, i64 8
-  %238 = load ptr, ptr %237, align 8
-  %239 = load i32, ptr %27, align 8
-  %240 = icmp eq i32 %239, 70
-  %241 = select i1 %240, i64 24, i64 0
-  %242 = getelementptr inbounds nuw i8, ptr %238, i64 %241
-  %243 = getelementptr inbounds nuw i8, ptr %20, i64 112
-  %244 = getelementptr inbounds nuw i8, ptr %20, i64 48
-  %245 = load i64, ptr %244, align 8
-  %246 = getelementptr inbounds %struct.TernNumber, ptr %243, i64 %245
-  %247 = icmp sgt i64 %245, 0
-  br i1 %247, label %248, label %275
+  %237 = getelementptr inbounds nuw i8, ptr %203, i64 8
+  store i64 %231, ptr %237, align 8
+  br label %402
 
-248:
-  %249 = getelementptr inbounds nuw i8, ptr %242, i64 24
-  %250 = load ptr, ptr %249, align 8
-  br label %251
+238:
+  %239 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %240 = load ptr, ptr %239, align 8
+  %241 = load i32, ptr %27, align 8
+  %242 = icmp eq i32 %241, 70
+  %243 = select i1 %242, i64 24, i64 0
+  %244 = getelementptr inbounds nuw i8, ptr %240, i64 %243
+  %245 = getelementptr inbounds nuw i8, ptr %20, i64 112
+  %246 = getelementptr inbounds nuw i8, ptr %20, i64 48
+  %247 = load i64, ptr %246, align 8
+  %248 = getelementptr inbounds %struct.TernNumber, ptr %245, i64 %247
+  %249 = icmp sgt i64 %247, 0
+  br i1 %249, label %250, label %277
 
-251:
-  %252 = phi i64 [ 0, %248 ], [ %268, %267 ]
-  %253 = getelementptr inbounds nuw %struct.TernNumber, ptr %243, i64 %252
-  %254 = load i64, ptr %253, align 8
-  %255 = icmp eq i64 %254, 0
-  %256 = getelementptr inbounds nuw i8, ptr %253, i64 8
-  br i1 %255, label %260, label %257
+250:
+  %251 = getelementptr inbounds nuw i8, ptr %244, i64 24
+  %252 = load ptr, ptr %251, align 8
+  br label %253
 
-257:
-  %258 = load i64, ptr %256, align 8
-  %259 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %258
-  br label %260
+253:
+  %254 = phi i64 [ 0, %250 ], [ %270, %269 ]
+  %255 = getelementptr inbounds nuw %struct.TernNumber, ptr %245, i64 %254
+  %256 = load i64, ptr %255, align 8
+  %257 = icmp eq i64 %256, 0
+  %258 = getelementptr inbounds nuw i8, ptr %255, i64 8
+  br i1 %257, label %262, label %259
 
-260:
-  %261 = phi ptr [ %259, %257 ], [ %256, %251 ]
-  %262 = load i64, ptr %261, align 8
-  %263 = getelementptr inbounds nuw i64, ptr %250, i64 %252
+259:
+  %260 = load i64, ptr %258, align 8
+  %261 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %260
+  br label %262
+
+262:
+  %263 = phi ptr [ %261, %259 ], [ %258, %253 ]
   %264 = load i64, ptr %263, align 8
-  %265 = icmp eq i64 %264, %262
-  br i1 %265, label %267, label %266
+  %265 = getelementptr inbounds nuw i64, ptr %252, i64 %254
+  %266 = load i64, ptr %265, align 8
+  %267 = icmp eq i64 %266, %264
+  br i1 %267, label %269, label %268
 
-266:
-  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.17, i64 noundef %252, ptr noundef nonnull %253, i64 noundef %262) #7
-  br label %412
+268:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.17, i64 noundef %254, ptr noundef nonnull %255, i64 noundef %264) #7
+  br label %414
 
-267:
-  %268 = add nuw nsw i64 %252, 1
-  %269 = icmp eq i64 %268, %245
-  br i1 %269, label %270, label %251
+269:
+  %270 = add nuw nsw i64 %254, 1
+  %271 = icmp eq i64 %270, %247
+  br i1 %271, label %272, label %253
 
-270:
-  %271 = getelementptr inbounds nuw i8, ptr %20, i64 72
-  %272 = load i64, ptr %271, align 8
-  %273 = and i64 %272, 1
-  %274 = icmp eq i64 %273, 0
-  br i1 %274, label %302, label %280
+272:
+  %273 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %274 = load i64, ptr %273, align 8
+  %275 = and i64 %274, 1
+  %276 = icmp eq i64 %275, 0
+  br i1 %276, label %304, label %282
 
-275:
-  %276 = getelementptr inbounds nuw i8, ptr %20, i64 72
-  %277 = load i64, ptr %276, align 8
-  %278 = and i64 %277, 1
-  %279 = icmp eq i64 %278, 0
-  br i1 %279, label %302, label %337
+277:
+  %278 = getelementptr inbounds nuw i8, ptr %20, i64 72
+  %279 = load i64, ptr %278, align 8
+  %280 = and i64 %279, 1
+  %281 = icmp eq i64 %280, 0
+  br i1 %281, label %304, label %339
 
-280:
-  %281 = getelementptr inbounds nuw i8, ptr %242, i64 32
-  %282 = load ptr, ptr %281, align 8
-  br label %283
+282:
+  %283 = getelementptr inbounds nuw i8, ptr %244, i64 32
+  %284 = load ptr, ptr %283, align 8
+  br label %285
 
-283:
-  %284 = phi i64 [ 0, %280 ], [ %300, %299 ]
-  %285 = getelementptr inbounds nuw %struct.TernNumber, ptr %246, i64 %284
-  %286 = load i64, ptr %285, align 8
-  %287 = icmp eq i64 %286, 0
-  %288 = getelementptr inbounds nuw i8, ptr %285, i64 8
-  br i1 %287, label %292, label %289
+285:
+  %286 = phi i64 [ 0, %282 ], [ %302, %301 ]
+  %287 = getelementptr inbounds nuw %struct.TernNumber, ptr %248, i64 %286
+  %288 = load i64, ptr %287, align 8
+  %289 = icmp eq i64 %288, 0
+  %290 = getelementptr inbounds nuw i8, ptr %287, i64 8
+  br i1 %289, label %294, label %291
 
-289:
-  %290 = load i64, ptr %288, align 8
-  %291 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %290
-  br label %292
+291:
+  %292 = load i64, ptr %290, align 8
+  %293 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %292
+  br label %294
 
-292:
-  %293 = phi ptr [ %291, %289 ], [ %288, %283 ]
-  %294 = load i64, ptr %293, align 8
-  %295 = getelementptr inbounds nuw i64, ptr %282, i64 %284
+294:
+  %295 = phi ptr [ %293, %291 ], [ %290, %285 ]
   %296 = load i64, ptr %295, align 8
-  %297 = icmp eq i64 %296, %294
-  br i1 %297, label %299, label %298
+  %297 = getelementptr inbounds nuw i64, ptr %284, i64 %286
+  %298 = load i64, ptr %297, align 8
+  %299 = icmp eq i64 %298, %296
+  br i1 %299, label %301, label %300
 
-298:
-  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.18, i64 noundef %284, ptr noundef nonnull %285, i64 noundef %294) #7
-  br label %412
+300:
+  tail call fastcc void @tern_expected_number(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.18, i64 noundef %286, ptr noundef nonnull %287, i64 noundef %296) #7
+  br label %414
 
-299:
-  %300 = add nuw nsw i64 %284, 1
-  %301 = icmp eq i64 %300, %245
-  br i1 %301, label %337, label %283
+301:
+  %302 = add nuw nsw i64 %286, 1
+  %303 = icmp eq i64 %302, %247
+  br i1 %303, label %339, label %285
 
-302:
-  %303 = getelementptr inbounds nuw i8, ptr %242, i64 32
-  %304 = load ptr, ptr %303, align 8
-  %305 = icmp eq ptr %304, null
-  br i1 %305, label %337, label %306
+304:
+  %305 = getelementptr inbounds nuw i8, ptr %244, i64 32
+  %306 = load ptr, ptr %305, align 8
+  %307 = icmp eq ptr %306, null
+  br i1 %307, label %339, label %308
 
-306:
-  %307 = getelementptr inbounds nuw i8, ptr %242, i64 16
-  %308 = load i32, ptr %307, align 8
-  %309 = icmp sgt i32 %308, 0
-  br i1 %309, label %310, label %337
+308:
+  %309 = getelementptr inbounds nuw i8, ptr %244, i64 16
+  %310 = load i32, ptr %309, align 8
+  %311 = icmp sgt i32 %310, 0
+  br i1 %311, label %312, label %339
 
-310:
-  %311 = zext nneg i32 %308 to i64
-  %312 = getelementptr inbounds nuw i8, ptr %242, i64 24
-  %313 = load ptr, ptr %312, align 8
-  br label %314
+312:
+  %313 = zext nneg i32 %310 to i64
+  %314 = getelementptr inbounds nuw i8, ptr %244, i64 24
+  %315 = load ptr, ptr %314, align 8
+  br label %316
 
-314:
-  %315 = phi i64 [ %311, %310 ], [ %318, %327 ]
-  %316 = phi i32 [ 1, %310 ], [ %329, %327 ]
-  %317 = phi i64 [ 1, %310 ], [ %330, %327 ]
-  %318 = add nsw i64 %315, -1
-  %319 = getelementptr inbounds i64, ptr %313, i64 %318
-  %320 = load i64, ptr %319, align 8
-  %321 = icmp eq i64 %320, 1
-  br i1 %321, label %327, label %322
+316:
+  %317 = phi i64 [ %313, %312 ], [ %320, %329 ]
+  %318 = phi i32 [ 1, %312 ], [ %331, %329 ]
+  %319 = phi i64 [ 1, %312 ], [ %332, %329 ]
+  %320 = add nsw i64 %317, -1
+  %321 = getelementptr inbounds i64, ptr %315, i64 %320
+  %322 = load i64, ptr %321, align 8
+  %323 = icmp eq i64 %322, 1
+  br i1 %323, label %329, label %324
 
-322:
-  %323 = getelementptr inbounds i64, ptr %304, i64 %318
-  %324 = load i64, ptr %323, align 8
-  %325 = icmp eq i64 %324, %317
-  %326 = zext i1 %325 to i32
-  br label %327
+324:
+  %325 = getelementptr inbounds i64, ptr %306, i64 %320
+  %326 = load i64, ptr %325, align 8
+  %327 = icmp eq i64 %326, %319
+  %328 = zext i1 %327 to i32
+  br label %329
 
-327:
-  %328 = phi i32 [ 1, %314 ], [ %326, %322 ]
-  %329 = and i32 %328, %316
-  %330 = mul nsw i64 %320, %317
-  %331 = icmp samesign ugt i64 %315, 1
-  br i1 %331, label %314, label %332
+329:
+  %330 = phi i32 [ 1, %316 ], [ %328, %324 ]
+  %331 = and i32 %330, %318
+  %332 = mul nsw i64 %322, %319
+  %333 = icmp samesign ugt i64 %317, 1
+  br i1 %333, label %316, label %334
 
-332:
-  %333 = icmp eq i32 %329, 0
-  %334 = icmp ne i64 %330, 0
-  %335 = select i1 %333, i1 %334, i1 false
-  br i1 %335, label %336, label %337
+334:
+  %335 = icmp eq i32 %331, 0
+  %336 = icmp ne i64 %332, 0
+  %337 = select i1 %335, i1 %336, i1 false
+  br i1 %337, label %338, label %339
 
-336:
+338:
   tail call fastcc void @tern_expected(ptr noundef nonnull readonly %0, ptr noundef nonnull @.str.4, ptr noundef nonnull @.str.19, ptr noundef nonnull @.str.3) #7
-  br label %412
+  br label %414
 
-337:
-  %338 = phi i1 [ false, %275 ], [ true, %332 ], [ true, %306 ], [ true, %302 ], [ false, %299 ]
-  %339 = getelementptr inbounds nuw i8, ptr %20, i64 96
-  %340 = load i64, ptr %339, align 8
-  %341 = icmp eq i64 %340, 0
-  %342 = getelementptr inbounds nuw i8, ptr %20, i64 104
-  br i1 %341, label %346, label %343
+339:
+  %340 = phi i1 [ false, %277 ], [ true, %334 ], [ true, %308 ], [ true, %304 ], [ false, %301 ]
+  %341 = getelementptr inbounds nuw i8, ptr %20, i64 96
+  %342 = load i64, ptr %341, align 8
+  %343 = icmp eq i64 %342, 0
+  %344 = getelementptr inbounds nuw i8, ptr %20, i64 104
+  br i1 %343, label %348, label %345
 
-343:
-  %344 = load i64, ptr %342, align 8
-  %345 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %344
-  br label %346
+345:
+  %346 = load i64, ptr %344, align 8
+  %347 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %346
+  br label %348
 
-346:
-  %347 = phi ptr [ %345, %343 ], [ %342, %337 ]
-  %348 = load i64, ptr %347, align 8
-  %349 = getelementptr inbounds nuw i8, ptr %20, i64 32
+348:
+  %349 = phi ptr [ %347, %345 ], [ %344, %339 ]
   %350 = load i64, ptr %349, align 8
-  br i1 %247, label %351, label %386
+  %351 = getelementptr inbounds nuw i8, ptr %20, i64 32
+  %352 = load i64, ptr %351, align 8
+  br i1 %249, label %353, label %388
 
-351:
-  %352 = getelementptr inbounds nuw i8, ptr %242, i64 24
-  %353 = load ptr, ptr %352, align 8
-  br label %354
+353:
+  %354 = getelementptr inbounds nuw i8, ptr %244, i64 24
+  %355 = load ptr, ptr %354, align 8
+  br label %356
 
-354:
-  %355 = phi i64 [ 0, %351 ], [ %361, %354 ]
-  %356 = phi i64 [ 1, %351 ], [ %360, %354 ]
-  %357 = getelementptr inbounds nuw i64, ptr %353, i64 %355
-  %358 = load i64, ptr %357, align 8
-  %359 = freeze i64 %358
-  %360 = mul i64 %359, %356
-  %361 = add nuw nsw i64 %355, 1
-  %362 = icmp eq i64 %361, %245
-  br i1 %362, label %363, label %354
+356:
+  %357 = phi i64 [ 0, %353 ], [ %363, %356 ]
+  %358 = phi i64 [ 1, %353 ], [ %362, %356 ]
+  %359 = getelementptr inbounds nuw i64, ptr %355, i64 %357
+  %360 = load i64, ptr %359, align 8
+  %361 = freeze i64 %360
+  %362 = mul i64 %361, %358
+  %363 = add nuw nsw i64 %357, 1
+  %364 = icmp eq i64 %363, %247
+  br i1 %364, label %365, label %356
 
-363:
-  br i1 %338, label %386, label %364
+365:
+  br i1 %340, label %388, label %366
 
-364:
-  %365 = getelementptr inbounds nuw i8, ptr %242, i64 32
-  %366 = load ptr, ptr %365, align 8
-  br label %367
+366:
+  %367 = getelementptr inbounds nuw i8, ptr %244, i64 32
+  %368 = load ptr, ptr %367, align 8
+  br label %369
 
-367:
-  %368 = phi i64 [ 0, %364 ], [ %381, %367 ]
-  %369 = phi i64 [ 1, %364 ], [ %380, %367 ]
-  %370 = phi i64 [ %348, %364 ], [ %378, %367 ]
-  %371 = getelementptr inbounds nuw i64, ptr %353, i64 %368
-  %372 = load i64, ptr %371, align 8
-  %373 = add nsw i64 %372, -1
-  %374 = getelementptr inbounds nuw i64, ptr %366, i64 %368
-  %375 = load i64, ptr %374, align 8
-  %376 = mul nsw i64 %375, %373
-  %377 = tail call i64 @llvm.smin.i64(i64 %376, i64 0)
-  %378 = add nsw i64 %377, %370
-  %379 = tail call i64 @llvm.abs.i64(i64 %376, i1 true)
-  %380 = add nuw nsw i64 %379, %369
-  %381 = add nuw nsw i64 %368, 1
-  %382 = icmp eq i64 %381, %245
-  br i1 %382, label %383, label %367
+369:
+  %370 = phi i64 [ 0, %366 ], [ %383, %369 ]
+  %371 = phi i64 [ 1, %366 ], [ %382, %369 ]
+  %372 = phi i64 [ %350, %366 ], [ %380, %369 ]
+  %373 = getelementptr inbounds nuw i64, ptr %355, i64 %370
+  %374 = load i64, ptr %373, align 8
+  %375 = add nsw i64 %374, -1
+  %376 = getelementptr inbounds nuw i64, ptr %368, i64 %370
+  %377 = load i64, ptr %376, align 8
+  %378 = mul nsw i64 %377, %375
+  %379 = tail call i64 @llvm.smin.i64(i64 %378, i64 0)
+  %380 = add nsw i64 %379, %372
+  %381 = tail call i64 @llvm.abs.i64(i64 %378, i1 true)
+  %382 = add nuw nsw i64 %381, %371
+  %383 = add nuw nsw i64 %370, 1
+  %384 = icmp eq i64 %383, %247
+  br i1 %384, label %385, label %369
 
-383:
-  %384 = icmp eq i64 %360, 0
-  %385 = select i1 %384, i64 0, i64 %380
-  br label %386
+385:
+  %386 = icmp eq i64 %362, 0
+  %387 = select i1 %386, i64 0, i64 %382
+  br label %388
 
-386:
-  %387 = phi i64 [ %348, %363 ], [ %378, %383 ], [ %348, %346 ]
-  %388 = phi i64 [ %360, %363 ], [ %385, %383 ], [ 1, %346 ]
-  %389 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %350
-  %390 = getelementptr inbounds nuw i8, ptr %20, i64 64
-  %391 = load i64, ptr %390, align 8
-  %392 = mul nsw i64 %391, %387
-  %393 = getelementptr inbounds nuw i8, ptr %389, i64 8
-  %394 = load i64, ptr %393, align 8
-  %395 = add nsw i64 %394, %392
-  store i64 %395, ptr %393, align 8
-  %396 = load i64, ptr %390, align 8
-  %397 = mul nsw i64 %396, %388
-  %398 = add nsw i64 %397, %395
-  %399 = getelementptr inbounds nuw i8, ptr %389, i64 16
-  store i64 %398, ptr %399, align 8
-  br label %400
+388:
+  %389 = phi i64 [ %350, %365 ], [ %380, %385 ], [ %350, %348 ]
+  %390 = phi i64 [ %362, %365 ], [ %387, %385 ], [ 1, %348 ]
+  %391 = getelementptr inbounds %union.TernSlot, ptr %2, i64 %352
+  %392 = getelementptr inbounds nuw i8, ptr %20, i64 64
+  %393 = load i64, ptr %392, align 8
+  %394 = mul nsw i64 %393, %389
+  %395 = getelementptr inbounds nuw i8, ptr %391, i64 8
+  %396 = load i64, ptr %395, align 8
+  %397 = add nsw i64 %396, %394
+  store i64 %397, ptr %395, align 8
+  %398 = load i64, ptr %392, align 8
+  %399 = mul nsw i64 %398, %390
+  %400 = add nsw i64 %399, %397
+  %401 = getelementptr inbounds nuw i8, ptr %391, i64 16
+  store i64 %400, ptr %401, align 8
+  br label %402
 
-400:
-  %401 = phi i32 [ %23, %28 ], [ %23, %74 ], [ %23, %81 ], [ %23, %67 ], [ 0, %234 ], [ 0, %176 ], [ %23, %44 ], [ 0, %166 ], [ %23, %54 ], [ 0, %386 ], [ %23, %61 ], [ %23, %65 ], [ 0, %191 ]
-  %402 = load ptr, ptr %11, align 8
-  %403 = load i64, ptr %402, align 8
-  %404 = getelementptr inbounds i64, ptr %402, i64 %403
-  store ptr %404, ptr %11, align 8
-  %405 = load i32, ptr %12, align 8
-  %406 = add nsw i32 %405, 1
-  store i32 %406, ptr %12, align 8
-  %407 = sext i32 %406 to i64
-  %408 = load ptr, ptr %5, align 8
-  %409 = getelementptr inbounds nuw i8, ptr %408, i64 8
-  %410 = load i64, ptr %409, align 8
-  %411 = icmp sgt i64 %410, %407
-  br i1 %411, label %19, label %412
+402:
+  %403 = phi i32 [ %23, %28 ], [ %23, %74 ], [ %23, %81 ], [ %23, %67 ], [ 0, %236 ], [ 0, %176 ], [ %23, %44 ], [ 0, %166 ], [ %23, %54 ], [ 0, %388 ], [ %23, %61 ], [ %23, %65 ], [ 0, %191 ]
+  %404 = load ptr, ptr %11, align 8
+  %405 = load i64, ptr %404, align 8
+  %406 = getelementptr inbounds i64, ptr %404, i64 %405
+  store ptr %406, ptr %11, align 8
+  %407 = load i32, ptr %12, align 8
+  %408 = add nsw i32 %407, 1
+  store i32 %408, ptr %12, align 8
+  %409 = sext i32 %408 to i64
+  %410 = load ptr, ptr %5, align 8
+  %411 = getelementptr inbounds nuw i8, ptr %410, i64 8
+  %412 = load i64, ptr %411, align 8
+  %413 = icmp sgt i64 %412, %409
+  br i1 %413, label %19, label %414
 
-412:
-  %413 = phi i32 [ -1, %336 ], [ -1, %225 ], [ -1, %42 ], [ -1, %50 ], [ -1, %59 ], [ -1, %79 ], [ -1, %85 ], [ -1, %115 ], [ -1, %123 ], [ -1, %175 ], [ -1, %145 ], [ -1, %233 ], [ -1, %266 ], [ -1, %298 ], [ 0, %4 ], [ 0, %400 ]
-  ret i32 %413
+414:
+  %415 = phi i32 [ -1, %338 ], [ -1, %229 ], [ -1, %42 ], [ -1, %50 ], [ -1, %59 ], [ -1, %79 ], [ -1, %85 ], [ -1, %115 ], [ -1, %123 ], [ -1, %175 ], [ -1, %145 ], [ -1, %235 ], [ -1, %268 ], [ -1, %300 ], [ 0, %4 ], [ 0, %402 ]
+  ret i32 %415
 }
 
 define internal fastcc void @tern_expected_apart(ptr noundef nonnull readonly captures(none) %0, ptr noundef readonly captures(none) %1, i32 noundef signext %2) unnamed_addr #2 {
