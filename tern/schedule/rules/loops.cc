@@ -184,9 +184,9 @@ void MakeInnermost(Schedule* schedule, const std::string& block, const std::stri
 void MakeInnermost(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
                    LoopRefs* loops) {
   if (loops->back() == loop) return;
-  const LoopRef last = loop;
-  std::erase(*loops, last);
-  loops->push_back(last);
+  auto at = std::find(loops->begin(), loops->end(), loop);
+  TERN_ICHECK(at != loops->end());
+  std::rotate(at, at + 1, loops->end());
   schedule->Reorder(loops->Of(block));
 }
 
