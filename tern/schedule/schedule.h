@@ -177,6 +177,11 @@ class Schedule {
   // are elementwise. Whenever m grows, the sums so far are rescaled. New blocks are named after the
   // old ones, with _init, _before, _now, _change, _scale or _divide behind.
   void Roll(const LoopRef& first, const LoopRef& last);
+  // The same of loops over parts of the steps, each of which holds one loop along the steps of a
+  // part, nothing else: parts are rolled by themselves, and their results are combined behind the
+  // outermost loop around. More new blocks and buffers are named after the old ones: _parts, _all,
+  // and _weight.
+  void RollParts(const LoopRef& first, const LoopRef& last);
   // A reduction that updates several buffers, each from its own old value, becomes one for each, in
   // loops of their own. Returns the names of all but the first: those given, or block_1, block_2.
   BlockRefs SplitUpdates(const BlockRef& block, Names names = {});
@@ -332,6 +337,7 @@ class Schedule {
   bool PartitionSteps(const tir::ForNode* loop, size_t axis, const ir::Expr& head,
                       const ir::Expr& tail, const Names& names);
   void ShrinkToStep(const tir::Buffer& buffer, const tir::ForNode* loop);
+  void RollLoops(const LoopRef& first, const LoopRef& last, bool in_parts);
   // What both forms of SplitScan do.
   CopyRefs DoSplitScan(const BlockRef& block, const LoopRef& loop, int64_t factor,
                        std::optional<tir::StorageScope> scope, Names names);

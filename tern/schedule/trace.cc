@@ -241,6 +241,7 @@ const std::map<std::string, Primitive>& Primitives() {
       {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
       {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
       {"roll", {2, 2, 0, [](S s, T t) { s->Roll(t.args[0], t.args[1]); }}},
+      {"roll_parts", {2, 2, 0, [](S s, T t) { s->RollParts(t.args[0], t.args[1]); }}},
       {"set_dtype", {2, 2, 0, [](S s, T t) { s->SetDtype(t.args[0], TypeNamed(t.args[1])); }}},
       {"winograd",
        {2, 3, 5,

@@ -23,12 +23,14 @@ ffi::Any Numbers(const std::vector<int64_t>& values) {
 }
 
 ffi::Map TensorMapToValue(const TensorMapInfo& map) {
-  return ffi::MakeMap({{"arg", map.arg},
-                       {"dtype", map.dtype.str()},
-                       {"shape", Numbers(map.shape)},
-                       {"strides", Numbers(map.strides)},
-                       {"box", Numbers(map.box)},
-                       {"swizzle", map.swizzle}});
+  ffi::Map value = ffi::MakeMap({{"arg", map.arg},
+                                 {"dtype", map.dtype.str()},
+                                 {"shape", Numbers(map.shape)},
+                                 {"strides", Numbers(map.strides)},
+                                 {"box", Numbers(map.box)},
+                                 {"swizzle", map.swizzle}});
+  if (map.first_extent) value->items["first_extent"] = *map.first_extent;
+  return value;
 }
 
 TensorMapInfo TensorMapFromValue(const ValueReader& value, const std::vector<DataType>& args) {
@@ -39,7 +41,10 @@ TensorMapInfo TensorMapFromValue(const ValueReader& value, const std::vector<Dat
   };
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   TensorMapInfo map;
-  map.arg = value.Field("arg").Int(0, static_cast<int64_t>(args.size()) - 1);
+  auto arg = [&](const char* key) {
+    return value.Field(key).Int(0, static_cast<int64_t>(args.size()) - 1);
+  };
+  map.arg = arg("arg");
   if (!args[static_cast<size_t>(map.arg)].is_handle()) value.Fail("arg is no buffer");
   map.dtype = value.Field("dtype").Type();
   map.shape = numbers("shape", kAny);
@@ -49,7 +54,13 @@ TensorMapInfo TensorMapFromValue(const ValueReader& value, const std::vector<Dat
   if (map.shape.empty() || map.shape.size() > kMostAxes || map.strides.size() != map.shape.size() ||
       map.box.size() != map.shape.size())
     value.Fail("expected as many extents, strides and sizes of a box, of 1 to 5 axes");
-  value.ExpectOnly({"arg", "dtype", "shape", "strides", "box", "swizzle"});
+  if (value.Has("first_extent")) {
+    map.first_extent = arg("first_extent");
+    if (!args[static_cast<size_t>(*map.first_extent)].is_integer())
+      value.Fail("first_extent is no integer");
+    if (map.shape[0] != 1) value.Fail("first_extent is an argument, and the shape says another");
+  }
+  value.ExpectOnly({"arg", "dtype", "shape", "strides", "box", "swizzle", "first_extent"});
   return map;
 }
 

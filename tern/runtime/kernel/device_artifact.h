@@ -26,6 +26,8 @@ struct TensorMapInfo {
   DataType dtype;
   std::vector<int64_t> shape, strides, box;  // elements, bytes, elements
   int64_t swizzle = 0;                       // bytes
+  // The argument that is the first extent of the shape, which then says 1.
+  std::optional<int64_t> first_extent;
 
   friend bool operator==(const TensorMapInfo&, const TensorMapInfo&) = default;
 };

@@ -113,7 +113,17 @@ TEST(DeviceArtifact, TensorMapsRoundTrip) {
   kernels["k"].tensor_maps[0].arg = 1;
   EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(KernelMapToValue(kernels)); }),
             "fmap.k.tensor_maps[0]: arg is no buffer");
-  kernels["k"].tensor_maps[0].arg = 0;
+  TensorMapInfo& map = kernels["k"].tensor_maps[0];
+  map.arg = 0;
+  map.first_extent = 1;
+  EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(KernelMapToValue(kernels)); }),
+            "fmap.k.tensor_maps[0]: first_extent is an argument, and the shape says another");
+  map.shape[0] = 1;
+  EXPECT_EQ(KernelMapFromValue(KernelMapToValue(kernels)), kernels);
+  map.first_extent = 0;
+  EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(KernelMapToValue(kernels)); }),
+            "fmap.k.tensor_maps[0]: first_extent is no integer");
+  map.first_extent.reset();
   kernels["k"].tensor_maps[0].box.pop_back();
   EXPECT_EQ(ErrorOf([&] { KernelMapFromValue(KernelMapToValue(kernels)); }),
             "fmap.k.tensor_maps[0]: expected as many extents, strides and sizes of a box, of 1 to "

@@ -62,6 +62,7 @@ LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::mo
     map.strides.assign(info_of.strides.begin(), info_of.strides.end());
     map.box.assign(info_of.box.begin(), info_of.box.end());
     map.arg = static_cast<size_t>(info_of.arg);
+    if (info_of.first_extent) map.first_extent = static_cast<size_t>(*info_of.first_extent);
     sizes_.push_back(sizeof(TernTensorMap));
     kinds_.push_back(kTernArgTensorMap);
     map.value = {.memory = nullptr,
@@ -93,11 +94,18 @@ LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::mo
 }
 
 void PackedLaunch::SetMaps() {
+  maps_ = std::make_unique<Maps>();
+  maps_->values.reserve(plan_.maps_.size());
+  maps_->shapes.reserve(plan_.maps_.size());
   for (const LaunchPlan::Map& map : plan_.maps_) {
-    maps_.push_back(map.value);
-    std::memcpy(&maps_.back().memory, &slots_[map.arg], sizeof(void*));
+    TernTensorMap& value = maps_->values.emplace_back(map.value);
+    std::memcpy(&value.memory, &slots_[map.arg], sizeof(void*));
+    pointers_[plan_.args_.size() + maps_->values.size() - 1] = &value;
+    if (!map.first_extent) continue;
+    std::vector<uint64_t>& shape = maps_->shapes.emplace_back(map.shape);
+    shape[0] = slots_[*map.first_extent];
+    value.shape = shape.data();
   }
-  for (size_t i = 0; i < maps_.size(); ++i) pointers_[plan_.args_.size() + i] = &maps_[i];
 }
 
 void PackedLaunch::SetOther(size_t i, const ffi::AnyView& value) {

@@ -39,11 +39,12 @@ class LaunchPlan {
     int place;  // of TernLaunch::grid, block and cluster, one after another
   };
   static constexpr int kDynamicShared = -1;
-  // A tensor map, but for its memory, which an argument is.
+  // A tensor map, but for its memory, which an argument is, and its first extent, which may be one.
   struct Map {
     std::vector<uint64_t> shape, strides;
     std::vector<uint32_t> box;
     size_t arg;
+    std::optional<size_t> first_extent;
     TernTensorMap value;
   };
 
@@ -164,7 +165,12 @@ class PackedLaunch {
   TernLaunch launch_;
   LaunchArray<uint64_t> slots_;  // the argument's bytes, at the start of its slot
   LaunchArray<const void*> pointers_;
-  std::vector<TernTensorMap> maps_;
+  // Of a launch that has some: the maps, and the shapes of those whose first extent is an argument.
+  struct Maps {
+    std::vector<TernTensorMap> values;
+    std::vector<std::vector<uint64_t>> shapes;
+  };
+  std::unique_ptr<Maps> maps_;
 };
 
 }  // namespace tern::runtime

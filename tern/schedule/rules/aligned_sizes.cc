@@ -7,6 +7,7 @@
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/block_kind.h"
+#include "tern/tir/analysis/vector_move.h"
 #include "tern/tir/intrinsics.h"
 #include "tern/tir/visitor.h"
 
@@ -48,7 +49,6 @@ std::map<const VarNode*, int64_t> RowLengths(const PrimFunc& function, const Tar
 
 // Those of them that are the length of an operand's rows. Empty where an operand has elements of
 // so many bytes as an asynchronous copy has at least.
-constexpr int64_t kLeastCopy = 4;
 std::map<const VarNode*, int64_t> OperandRows(const PrimFunc& function,
                                               const std::map<const VarNode*, int64_t>& lengths) {
   std::map<const VarNode*, int64_t> rows;
@@ -56,7 +56,7 @@ std::map<const VarNode*, int64_t> OperandRows(const PrimFunc& function,
     if (block.kind != BlockKind::kMatmul) continue;
     for (const BlockAccess& access : block.accesses) {
       if (access.buffer.same(block.accesses[0].buffer)) continue;
-      if (access.buffer->dtype.bytes() >= kLeastCopy) return {};
+      if (access.buffer->dtype.bytes() >= kLeastAsyncBytes) return {};
       auto it = lengths.find(access.buffer->shape.back().As<VarNode>());
       if (it != lengths.end()) rows.insert(*it);
     }
@@ -123,6 +123,25 @@ std::optional<AlignedSizes> AlignOperands(const PrimFunc& function, const Target
   std::map<const VarNode*, int64_t> lengths = RowLengths(function, target);
   std::map<const VarNode*, int64_t> rows = OperandRows(function, lengths);
   if (rows.empty() || rows.size() == lengths.size()) return {};
+  return Align(function, rows, target);
+}
+
+std::optional<AlignedSizes> AlignMemory(const PrimFunc& function, const TargetInfo& target) {
+  if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
+  AlignedSizes aligned = Align(function, {}, target);
+  return aligned.when ? std::optional(aligned) : std::nullopt;
+}
+
+std::optional<AlignedSizes> AlignCopies(const PrimFunc& function, const TargetInfo& target) {
+  if (!target.has_shared_memory() || target.vector_bytes == 0) return {};
+  for (const BlockInfo& block : DescribeBlocks(function))
+    for (const BlockAxis& axis : block.axes)
+      if (axis.kind == IterKind::kSpatial && !ir::AsConstInt(axis.extent)) return {};
+  TargetInfo narrow = target;
+  narrow.vector_bytes = kLeastAsyncBytes;
+  std::map<const VarNode*, int64_t> lengths = RowLengths(function, narrow);
+  std::map<const VarNode*, int64_t> rows = OperandRows(function, lengths);
+  if (rows.empty() || rows.size() != lengths.size()) return {};
   return Align(function, rows, target);
 }
 

@@ -28,6 +28,11 @@ std::optional<AlignedSizes> AlignSizes(const tir::PrimFunc& function, const Targ
 // rows or columns the time is that of an operand's vectors. Nothing where that is no difference, or
 // where single elements of the operands can be copied while others are computed with.
 std::optional<AlignedSizes> AlignOperands(const tir::PrimFunc& function, const TargetInfo& target);
+// The same for memory alone. Nothing where all of it is known to be aligned.
+std::optional<AlignedSizes> AlignMemory(const tir::PrimFunc& function, const TargetInfo& target);
+// The same for operands whose rows are a multiple of what an asynchronous copy has at least: they
+// are not copied first. Of GEMMs in which K alone is dynamic, which have few versions.
+std::optional<AlignedSizes> AlignCopies(const tir::PrimFunc& function, const TargetInfo& target);
 
 }  // namespace tern::schedule
 

@@ -59,6 +59,18 @@ struct CopiesPlan : HostPlan {
   }
 };
 
+struct AtomicPlan : PlanCost {
+  int64_t threads = 0;  // of a block
+  int64_t steps = 0;    // updates of a thread on a copy in shared memory; 0: no copies
+
+  static const std::vector<PlanField<AtomicPlan>>& Fields() {
+    using P = AtomicPlan;
+    static const std::vector<PlanField<P>> fields = {{"threads", &P::threads},
+                                                     {"steps", &P::steps}};
+    return fields;
+  }
+};
+
 struct Updates {
   LoopRefs rows, others;    // loops; the first index the result by themselves
   int64_t elements = 1;     // of the result that the others reach; 0: not known
@@ -111,7 +123,7 @@ Updates Match(const Schedule& schedule, const BlockInfo& block) {
 }
 
 // The loops in the order of rows and others.
-void Arrange(Schedule* schedule, const BlockRef& block, const Updates& updates) {
+void OrderLoops(Schedule* schedule, const BlockRef& block, const Updates& updates) {
   LoopRefs order = updates.rows;
   order.insert(order.end(), updates.others.begin(), updates.others.end());
   if (order.size() > 1) schedule->Reorder(order.Of(block));
@@ -132,15 +144,14 @@ bool FillsDevice(const Updates& updates, int64_t threads, const TargetInfo& targ
 }
 
 void UpdateInCopies(Schedule* schedule, const BlockRef& block, const Updates& updates,
-                    int64_t threads) {
+                    const AtomicPlan& plan) {
   LoopRefs rows = updates.rows;
   LoopRef inner = FuseLoops(schedule, block, updates.others);
-  int64_t steps = StepsOf(updates, threads);
   Schedule::Names names;
   for (const char* suffix : {"_o", "_s", "_t"})
     names.push_back(FreshLoopName(*schedule, inner + suffix));
   auto [parts, serial, thread] =
-      schedule->Split(inner.Of(block), {steps, threads}, names, TailStrategy::kGuard);
+      schedule->Split(inner.Of(block), {plan.steps, plan.threads}, names, TailStrategy::kGuard);
   rows.push_back(parts);
   LoopRef group = FuseLoops(schedule, block, rows);
   schedule->Bind(group.Of(block), kBlockX);
@@ -158,20 +169,39 @@ void RequireAtomic(const CommutingUpdate& update, const TargetInfo& target) {
     Refuse("the target has no " + call->name + " of " + update.buffer->dtype.str());
 }
 
-void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+// An update of an element in memory, or in shared memory, which threads that meet wait for; and
+// each element of a copy.
+std::vector<AtomicPlan> DevicePlans(Schedule* schedule, const BlockInfo& block,
+                                    const TargetInfo& target, const Wanted<AtomicPlan>& want) {
+  constexpr double kMemoryCycles = 8, kSharedCycles = 1, kElementCycles = 8;
   Updates updates = Match(*schedule, block);
-  const BlockNode* node = schedule->At(BlockRef(block.name));
-  BlockRef name = schedule->RefTo(node);
-  RequireAtomic(*FindCommutingUpdate(node->body), target);
+  RequireAtomic(*FindCommutingUpdate(schedule->At(BlockRef(block.name))->body), target);
+  AtomicPlan plan;
+  plan.threads = want.Or(&AtomicPlan::threads, std::min(kBlockThreads, target.max_threads));
+  if (plan.threads < 1 || plan.threads > target.max_threads) return {};
+  bool often = updates.count == 0 || updates.count >= kUpdatesOfElement * updates.elements,
+       copies = updates.elements > 0 && often && FillsDevice(updates, plan.threads, target);
+  plan.steps = want.Or(&AtomicPlan::steps, copies ? StepsOf(updates, plan.threads) : int64_t{0});
+  if (plan.steps < 0 || (plan.steps > 0 && updates.elements == 0)) return {};
+  auto count = static_cast<double>(updates.count > 0 ? updates.count : kManyUpdates),
+       processors = static_cast<double>(target.busy_blocks);
+  plan.cycles = count / processors * (plan.steps ? kSharedCycles : kMemoryCycles);
+  if (plan.steps)
+    plan.cycles += count / static_cast<double>(plan.steps * plan.threads) / processors *
+                   static_cast<double>(updates.elements) * kElementCycles;
+  return {plan};
+}
+
+void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo&,
+                    const AtomicPlan& plan) {
+  Updates updates = Match(*schedule, block);
+  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
   schedule->AtomicUpdate(name);
-  Arrange(schedule, name, updates);
-  int64_t threads = std::min(kBlockThreads, target.max_threads);
-  bool often = updates.count == 0 || updates.count >= kUpdatesOfElement * updates.elements;
-  if (updates.elements > 0 && often && FillsDevice(updates, threads, target))
-    return UpdateInCopies(schedule, name, updates, threads);
+  OrderLoops(schedule, name, updates);
+  if (plan.steps) return UpdateInCopies(schedule, name, updates, plan);
   LoopRefs all = updates.rows;
   all.insert(all.end(), updates.others.begin(), updates.others.end());
-  SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), threads);
+  SpreadOverThreads(schedule, name, FuseLoops(schedule, name, all), plan.threads);
 }
 
 std::vector<CopiesPlan> HostPlans(Schedule* schedule, const BlockInfo& block,
@@ -204,7 +234,7 @@ void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo&,
   Updates updates = Match(*schedule, block);
   BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
   schedule->AtomicUpdate(name);
-  Arrange(schedule, name, updates);
+  OrderLoops(schedule, name, updates);
   LoopRef loop = FuseLoops(schedule, name, updates.others);
   Expr extent = NestOf(schedule->tree(), schedule->At(name)).loops[0]->extent;
   Expr part = ir::MaxNode::Make(
@@ -228,7 +258,7 @@ void RegisterAtomicUpdateRules() {
        .kinds = {BlockKind::kScatter, BlockKind::kReduction, BlockKind::kScan, BlockKind::kOpaque},
        .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
        .priority = 4,
-       .apply = UpdateOnDevice});
+       .planned = Planned<AtomicPlan>(DevicePlans, UpdateOnDevice)});
 }
 
 void RegisterPrivateCopyRules() {

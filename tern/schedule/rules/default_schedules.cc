@@ -279,11 +279,12 @@ std::string Describe(const Plan& plan) {
   return text;
 }
 
-// A function with one axis of extent 1. Where that axis is reduced, and others are too, it is
-// dropped, and the axes that are left are canonicalized again.
-class Single {
+// A function with a number for an extent. Where that is 1 and its axis reduced, as others are, the
+// axis is dropped, and those that are left are canonicalized again.
+class Fixed {
  public:
-  Single(const PrimFunc& function, const Var& one) : view_(WithSingleExtent(function, one)) {
+  Fixed(const PrimFunc& function, const Var& extent, int64_t value)
+      : view_(WithFixedExtent(function, extent, value)) {
     if (!DropUnitReductions(view_.function).same(view_.function))
       axes_ = CanonicalizeAxes(view_.function);
   }
@@ -295,37 +296,54 @@ class Single {
   std::optional<CanonicalAxes> axes_;
 };
 
+bool Implies(const Expr& condition, const Expr& other) {
+  arith::Analyzer holds;
+  holds.Assume(condition);
+  return ir::IsConst(holds.Simplify(other), 1);
+}
+
 // The body of a scheduled function, with the versions of it that are scheduled for other sizes.
 // `where` is what all of them are for; null: for anything.
 Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
-                  const std::vector<GemmVersion>& versions, const Expr& where, Explanation* told) {
+                  const std::vector<FunctionVersion>& versions, const Expr& where,
+                  Explanation* told) {
   struct Made {
     Expr when;
     PrimFunc function;
     std::vector<RuleResult> results;
-    Var one;
+    const Fixed* fixed = nullptr;
   };
   std::vector<Made> made;
   std::vector<Asked> asked;
-  std::map<const VarNode*, Single> singles;
-  for (const GemmVersion& version : versions) {
-    const VarNode* one = version.one ? version.one.node() : nullptr;
-    if (one) singles.try_emplace(one, function, version.one);
+  std::map<std::pair<const VarNode*, int64_t>, Fixed> views;
+  std::vector<Expr> left_out;  // that are no versions: what they were for is no later one's
+  for (const FunctionVersion& version : versions) {
+    const Fixed* fixed = nullptr;
+    if (version.fixed)
+      fixed = &views
+                   .try_emplace({version.fixed.node(), version.value}, function, version.fixed,
+                                version.value)
+                   .first->second;
     std::vector<RuleResult> results;
-    PrimFunc other = ScheduleBlocks(one ? singles.at(one).function() : function, version.target,
-                                    &asked, &results, version.bounds ? version.when : Expr());
-    if (!one && StructuralEqual(other, scheduled)) continue;
-    if (!made.empty() && made.back().one.get() == one &&
+    PrimFunc other = ScheduleBlocks(fixed ? fixed->function() : function, version.target, &asked,
+                                    &results, version.bounds ? version.when : Expr());
+    if (!fixed && StructuralEqual(other, scheduled)) {
+      left_out.push_back(version.when);
+      continue;
+    }
+    Expr when = version.when;
+    for (const Expr& narrower : left_out)
+      if (Implies(narrower, version.when))
+        when = when && arith::Analyzer().Simplify(ir::NotNode::Make(narrower));
+    if (!made.empty() && made.back().fixed == fixed &&
         StructuralEqual(other, made.back().function)) {
-      if (!ir::StructuralEqual(made.back().when, version.when))
-        made.back().when = made.back().when || version.when;
+      if (!ir::StructuralEqual(made.back().when, when)) made.back().when = made.back().when || when;
     } else {
-      made.push_back({version.when, other, std::move(results), version.one});
+      made.push_back({when, other, std::move(results), fixed});
     }
   }
   for (Made& one : made)
-    if (one.one)
-      one.function = one.function.WithBody(singles.at(one.one.node()).Around(one.function->body));
+    if (one.fixed) one.function = one.function.WithBody(one.fixed->Around(one.function->body));
   Stmt body = scheduled->body;
   for (size_t i = made.size(); i-- > 0;)
     body = IfThenElseNode::Make(made[i].when, CopyWithFreshDefs(made[i].function->body), body,
@@ -336,30 +354,29 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
 }
 
 // The body of a function of any sizes, with the versions for few rows or columns of aligned
-// operands before it. An extent of 1 has its own.
+// operands before it. An extent that has one value has its own.
 Stmt WithAlignedOperands(const PrimFunc& function, const TargetInfo& target, const Stmt& body,
-                         const std::vector<GemmVersion>& versions, Explanation* told) {
-  std::vector<GemmVersion> few;
+                         const std::vector<FunctionVersion>& versions, Explanation* told) {
+  std::vector<FunctionVersion> few;
   std::copy_if(versions.begin(), versions.end(), std::back_inserter(few),
-               [](const GemmVersion& version) { return version.is_few; });
+               [](const FunctionVersion& version) { return version.is_few; });
   std::optional<AlignedSizes> operands =
       few.empty() ? std::nullopt : AlignOperands(function, target);
   if (!operands) return body;
   // Of those that others hold, the others.
   Expr any;
   for (size_t i = 0; i < few.size(); ++i) {
-    arith::Analyzer holds;
-    holds.Assume(few[i].when);
-    bool is_held = false;
-    for (size_t j = i + 1; j < few.size(); ++j)
-      is_held = is_held || ir::IsConst(holds.Simplify(few[j].when), 1);
+    bool is_held =
+        std::any_of(few.begin() + static_cast<ptrdiff_t>(i) + 1, few.end(),
+                    [&](const FunctionVersion& other) { return Implies(few[i].when, other.when); });
     if (!is_held) any = any ? any || few[i].when : few[i].when;
   }
   Expr when = operands->when && any;
-  std::set<const VarNode*> singles;
-  for (const GemmVersion& version : versions)
-    if (version.one.get() && singles.insert(version.one.node()).second)
-      when = when && Expr(version.one) != ir::MakeConst(version.one.dtype(), 1);
+  std::set<std::pair<const VarNode*, int64_t>> fixed;
+  for (const FunctionVersion& version : versions)
+    if (version.fixed.get() && fixed.insert({version.fixed.node(), version.value}).second)
+      when = when && Expr(version.fixed) !=
+                         ir::MakeConst(version.fixed.dtype(), static_cast<double>(version.value));
   std::vector<Asked> asked;
   std::vector<RuleResult> results;
   PrimFunc last = ScheduleBlocks(operands->function, few.back().target, &asked, &results);
@@ -382,30 +399,39 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
                   one.refusals.empty() ? "no block of the function is for this rule on this target"
                                        : ffi::Join(one.refusals));
   if (!asked.empty()) return scheduled;
-  std::vector<GemmVersion> versions = FindGemmVersions(function, target), others = versions;
-  auto add = [&](const PrimFunc& of, std::vector<GemmVersion>* all) {
+  std::vector<FunctionVersion> versions = FindGemmVersions(function, target), others = versions;
+  auto add = [&](const PrimFunc& of, std::vector<FunctionVersion>* all) {
     for (auto* find : {FindReductionVersions, FindShortRowVersions})
-      for (GemmVersion& version : find(of, target)) all->push_back(std::move(version));
+      for (FunctionVersion& version : find(of, target)) all->push_back(std::move(version));
   };
   std::optional<AlignedSizes> aligned = AlignSizes(function, target);
+  // Memory that is not aligned is rare: it has one version.
+  auto is_rare = [](const FunctionVersion& version) { return version.is_rare; };
+  if (!aligned && std::any_of(versions.begin(), versions.end(), is_rare)) {
+    aligned = AlignMemory(function, target);
+    if (aligned) others.clear();
+  }
   add(function, &others);
   add(aligned ? aligned->function : function, &versions);
   // An extent of 1 is no multiple.
   if (aligned) {
-    std::erase_if(others, [](const GemmVersion& version) { return version.is_rare; });
-    std::erase_if(versions, [&](const GemmVersion& version) {
-      return version.one.get() && !CallersVars(aligned->function).count(version.one.node());
+    std::erase_if(others, is_rare);
+    std::erase_if(versions, [&](const FunctionVersion& version) {
+      return version.fixed.get() && !CallersVars(aligned->function).count(version.fixed.node());
     });
   }
   Stmt body = WithVersions(function, scheduled, others, {}, &told);
   body = WithAlignedOperands(function, target, body, others, &told);
-  if (!aligned) return scheduled.WithBody(body);
-  std::vector<RuleResult> results;
-  PrimFunc other = ScheduleBlocks(aligned->function, target, &asked, &results);
-  Stmt fast = WithVersions(aligned->function, other, versions, aligned->when, &told);
-  told.versions.push_back({Print(aligned->when), std::move(results)});
-  body = IfThenElseNode::Make(aligned->when, aligned->Around(CopyWithFreshDefs(fast)), body,
-                              function->span);
+  auto add_aligned = [&](const AlignedSizes& sizes) {
+    std::vector<RuleResult> results;
+    PrimFunc other = ScheduleBlocks(sizes.function, target, &asked, &results);
+    Stmt fast = WithVersions(sizes.function, other, versions, sizes.when, &told);
+    told.versions.push_back({Print(sizes.when), std::move(results)});
+    body = IfThenElseNode::Make(sizes.when, sizes.Around(CopyWithFreshDefs(fast)), body,
+                                function->span);
+  };
+  if (std::optional<AlignedSizes> copied = AlignCopies(function, target)) add_aligned(*copied);
+  if (aligned) add_aligned(*aligned);
   return scheduled.WithBody(body);
 }
 

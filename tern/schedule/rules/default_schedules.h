@@ -22,6 +22,7 @@ void RegisterHostWindowRules();        // by RegisterHostRules
 void RegisterHostWinogradRules();      // by RegisterHostRules
 void RegisterHostAttentionRules();     // by RegisterHostRules
 void RegisterHostScanRules();          // by RegisterHostRules
+void RegisterHostRowRule();            // by RegisterHostRules
 void RegisterPrivateCopyRules();       // by RegisterHostRules
 void RegisterDeviceRules();
 void RegisterDeviceMatmulRules();       // by RegisterDeviceRules
@@ -32,6 +33,7 @@ void RegisterDeviceStagedRowRules();    // by RegisterDeviceRules
 void RegisterDeviceTransposeRules();    // by RegisterDeviceRules
 void RegisterDeviceElementwiseRules();  // by RegisterDeviceRules
 void RegisterDeviceOutputRules();       // by RegisterDeviceRules
+void RegisterFlashDecoding();           // by RegisterDeviceRules
 void RegisterAtomicUpdateRules();       // by RegisterDeviceRules
 
 // What the rules did to a function.

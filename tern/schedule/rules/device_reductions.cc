@@ -22,6 +22,7 @@
 #include "tern/schedule/rules/device_reductions.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
@@ -39,8 +40,88 @@ using Names = Schedule::Names;
 // Threads of a block of short rows.
 constexpr int64_t kRowThreads = 128;
 
+// Bytes from memory in a cycle, of the device; cycles before the first load of a thread block,
+// until loads are there, and until another kernel runs.
+constexpr double kBytesPerCycle = 2400, kStartCycles = 800, kLatency = 700, kLaunchCycles = 4000;
+
+struct RowPlan : PlanCost {
+  int64_t threads = 1;  // along the contiguous axis
+  int64_t outer = 1;    // threads along the other reduced axes
+  int64_t rows = 1;     // of a thread block
+  int64_t lanes = 1;    // elements that a thread loads at once
+  int64_t parts = 1;    // of a result, by thread blocks of their own
+
+  static const std::vector<PlanField<RowPlan>>& Fields() {
+    using P = RowPlan;
+    static const std::vector<PlanField<P>> fields = {{"threads", &P::threads},
+                                                     {"outer", &P::outer},
+                                                     {"rows", &P::rows},
+                                                     {"lanes", &P::lanes},
+                                                     {"parts", &P::parts}};
+    return fields;
+  }
+};
+using P = RowPlan;
+
+void SetCost(const Reduction& reduction, const TargetInfo& target, P* plan) {
+  auto results = static_cast<double>(
+           std::max({reduction.results.number, target.likely_results, int64_t{1}})),
+       steps = static_cast<double>(
+           std::max({reduction.steps().number, target.likely_steps, plan->threads * plan->outer}));
+  double sharing = static_cast<double>(plan->threads * plan->outer * plan->parts),
+         loads = std::ceil(steps / sharing / static_cast<double>(plan->lanes)),
+         blocks = results * static_cast<double>(plan->parts) / static_cast<double>(plan->rows),
+         resident = static_cast<double>(target.busy_blocks * kResidentThreads) /
+                    static_cast<double>(plan->threads * plan->outer * plan->rows);
+  plan->limit = results * steps * static_cast<double>(reduction.bytes) / kBytesPerCycle;
+  double waited =
+      std::ceil(blocks / resident) * (kStartCycles + std::ceil(loads / kLeastLoads) * kLatency);
+  plan->cycles = std::max(plan->limit, waited) + (plan->parts > 1 ? kLaunchCycles : 0);
+}
+
+// The threads follow from the lengths, the parts from how many results there are.
+std::vector<P> Plans(const Reduction& reduction, const TargetInfo& target, bool in_parts,
+                     const Wanted<P>& want) {
+  const Size &outer = reduction.outer_steps, &inner = reduction.inner_steps;
+  P plan;
+  plan.lanes = want.Or(&P::lanes, reduction.lanes);
+  if (plan.lanes < 1 || reduction.lanes % plan.lanes != 0) return {};
+  int64_t most = std::min(kBlockThreads, target.max_threads);
+  int64_t warp = std::max<int64_t>(target.warp_size, 32);
+  int64_t loads = (inner.number + plan.lanes - 1) / plan.lanes;
+  int64_t likely = target.likely_steps ? std::max(warp, target.likely_steps / 16) : most;
+  plan.threads =
+      want.Or(&P::threads, !inner.is_known() ? std::min(likely, most)
+                           : loads <= warp   ? PowerFor(loads, std::min(warp, most))
+                                             : ThreadsForRow(inner.number, plan.lanes, target));
+  if (plan.threads < 1) return {};
+  plan.outer = want.Or(&P::outer, reduction.outer.empty() ? 1
+                                  : outer.is_known() ? PowerFor(outer.number, most / plan.threads)
+                                                     : std::max<int64_t>(most / plan.threads, 1));
+  // Short rows are several of a thread block, where there are many.
+  if (reduction.outer.empty() && plan.threads < kRowThreads && !reduction.spatial.empty()) {
+    plan.rows = std::min(kRowThreads, target.max_threads) / plan.threads;
+    if (reduction.results.is_known())
+      plan.rows =
+          std::min(plan.rows, PowerFor(reduction.results.number / target.busy_blocks, plan.rows));
+  }
+  plan.rows = want.Or(&P::rows, plan.rows);
+  bool fits = plan.outer > 0 && plan.rows > 0 && (plan.outer == 1 || !reduction.outer.empty()) &&
+              (plan.rows == 1 || (reduction.outer.empty() && !reduction.spatial.empty())) &&
+              (!want.is_asked() || plan.threads * plan.outer * plan.rows <= target.max_threads);
+  if (!fits) return {};
+  int64_t results = reduction.results.is_known() ? reduction.results.number : target.likely_results;
+  if (in_parts)
+    plan.parts = PartsFor(reduction, results / plan.rows, plan.threads * plan.outer * plan.rows,
+                          plan.threads * plan.outer, plan.lanes, target);
+  plan.parts = want.Or(&P::parts, plan.parts);
+  if (plan.parts < 1) return {};
+  SetCost(reduction, target, &plan);
+  return {plan};
+}
+
 void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
-               bool in_parts);
+               const P& plan);
 
 // Whether a loop around a block has one iteration.
 bool IsSingle(const Schedule& schedule, const std::string& block, const std::string& loop) {
@@ -53,29 +134,11 @@ bool IsSingle(const Schedule& schedule, const std::string& block, const std::str
 }
 
 void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
-                   bool in_parts, const std::optional<Epilogue>& epilogue) {
+                   const P& plan, const std::optional<Epilogue>& epilogue) {
   const std::string& name = reduction.name;
   const Size &outer = reduction.outer_steps, &inner = reduction.inner_steps;
-  int64_t lanes = reduction.lanes, most = std::min(kBlockThreads, target.max_threads);
-  int64_t warp = std::max<int64_t>(target.warp_size, 32);
-  int64_t loads = (inner.number + lanes - 1) / lanes;
-  int64_t likely = target.likely_steps ? std::max(warp, target.likely_steps / 16) : most;
-  int64_t x = !inner.is_known() ? std::min(likely, most)
-              : loads <= warp   ? PowerFor(loads, std::min(warp, most))
-                                : ThreadsForRow(inner.number, lanes, target);
-  int64_t y = reduction.outer.empty() ? 1
-              : outer.is_known()      ? PowerFor(outer.number, most / x)
-                                      : std::max<int64_t>(most / x, 1);
-  // Short rows are several of a thread block, where there are many.
-  int64_t rows = 1;
-  if (reduction.outer.empty() && x < kRowThreads && !reduction.spatial.empty()) {
-    rows = std::min(kRowThreads, target.max_threads) / x;
-    if (reduction.results.is_known())
-      rows = std::min(rows, PowerFor(reduction.results.number / target.busy_blocks, rows));
-  }
-  int64_t results = reduction.results.is_known() ? reduction.results.number : target.likely_results;
-  int64_t blocks = results / rows;
-  int64_t parts = in_parts ? PartsFor(reduction, blocks, x * y * rows, x * y, lanes, target) : 1;
+  int64_t x = plan.threads, y = plan.outer, rows = plan.rows, lanes = plan.lanes,
+          parts = plan.parts;
   // What is split in parts: the longer one.
   bool of_outer =
       !reduction.outer.empty() &&
@@ -87,7 +150,8 @@ void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetI
   order.insert(order.end(), reduction.inner.begin(), reduction.inner.end());
   Order(schedule, name, order);
   Names spatial = reduction.spatial;
-  bool is_full = rows == 1 || (reduction.results.is_known() && results % rows == 0);
+  bool is_full =
+      rows == 1 || (reduction.results.is_known() && reduction.results.number % rows == 0);
   if (epilogue && parts == 1 && !spatial.empty()) {
     // Threads that wait for each other would be under a condition.
     if (!is_full) Refuse("the last thread block has fewer rows");
@@ -129,22 +193,32 @@ void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetI
 }
 
 void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
-               bool in_parts) {
+               const P& plan) {
   std::optional<Epilogue> epilogue = EpilogueOf(*schedule, reduction.name);
   bool fused = epilogue && Try(schedule, [&](Schedule* attempt) {
-                 ReduceRowWith(attempt, reduction, target, in_parts, epilogue);
+                 ReduceRowWith(attempt, reduction, target, plan, epilogue);
                });
-  if (!fused) ReduceRowWith(schedule, reduction, target, in_parts, {});
+  if (!fused) ReduceRowWith(schedule, reduction, target, plan, {});
 }
 
-void ApplyRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
+Reduction RequireRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& target) {
   BlockInfo block = FreeOrder(schedule, given);
   Reduction reduction = MatchReduction(*schedule, block, target);
   if (!reduction.is_row) Refuse("the contiguous axis of what is read is not reduced");
   if (Size steps = reduction.steps(); steps.is_known() && steps.number < kLeastSharedSteps)
     Refuse("a result has " + std::to_string(steps.number) + " steps; threads share them from " +
            std::to_string(kLeastSharedSteps) + " on");
-  ReduceRow(schedule, reduction, target, true);
+  return reduction;
+}
+
+std::vector<P> RowPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                        const Wanted<P>& want) {
+  return Plans(RequireRows(schedule, block, target), target, true, want);
+}
+
+void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const P& plan) {
+  ReduceRow(schedule, RequireRows(schedule, block, target), target, plan);
 }
 
 }  // namespace
@@ -167,12 +241,16 @@ void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& 
   rest.results = reduction.results;
   rest.inner = {loops.part};
   rest.inner_steps.number = parts;
-  ReduceRow(schedule, rest, target, false);
+  ReduceRow(schedule, rest, target, Plans(rest, target, false, Wanted<P>(nullptr))[0]);
 }
 
 void ReduceOnDevice(Schedule* schedule, const std::string& block, const TargetInfo& target) {
   BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
-  if (!Try(schedule, [&](Schedule* attempt) { ApplyRows(attempt, info, target); }))
+  if (!Try(schedule, [&](Schedule* attempt) {
+        Reduction reduction = RequireRows(attempt, info, target);
+        ReduceRow(attempt, reduction, target,
+                  Plans(reduction, target, true, Wanted<P>(nullptr))[0]);
+      }))
     ReduceColumns(schedule, info, target);
 }
 
@@ -187,7 +265,7 @@ void RegisterDeviceReductionRules() {
                 .kinds = {K::kReduction, K::kMatmul},
                 .fits = fits,
                 .priority = 10,
-                .apply = ApplyRows});
+                .planned = Planned<P>(RowPlans, ApplyRows)});
 }
 
 }  // namespace tern::schedule

@@ -32,13 +32,31 @@ using Names = Schedule::Names;
 
 constexpr int64_t kWarp = 32, kWarps = 4, kTile = 4, kMostShared = 4;
 
+// Bytes from memory in a cycle, of the device.
+constexpr double kBytesPerCycle = 2400;
+
+struct RowTilePlan : PlanCost {
+  int64_t tile = kTile;    // rows of a warp at a time
+  int64_t warps = kWarps;  // of a thread block
+  int64_t lanes = 1;       // elements of each that a thread has at a time
+
+  static const std::vector<PlanField<RowTilePlan>>& Fields() {
+    using P = RowTilePlan;
+    static const std::vector<PlanField<P>> fields = {
+        {"tile", &P::tile}, {"warps", &P::warps}, {"lanes", &P::lanes}};
+    return fields;
+  }
+};
+using P = RowTilePlan;
+
 struct RowTiles {
-  size_t steps = 0;   // the axis along memory
-  std::string j, k;   // loops of the rows, and of the axis
-  Names few;          // other loops of results
-  int64_t lanes = 1;  // of the axis, for a thread at a time
-  int64_t tile = kTile, warps = kWarps;
-  Names operands;  // buffers that are read along memory
+  size_t steps = 0;                // the axis along memory
+  std::string j, k;                // loops of the rows, and of the axis
+  Names few;                       // other loops of results
+  int64_t lanes = 1;               // of the axis, for a thread at a time, at most
+  int64_t extent = 0, length = 0;  // rows, and elements of one
+  int64_t bytes = 0;               // of an element
+  Names operands;                  // that are read along memory
 };
 
 RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
@@ -78,13 +96,30 @@ RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInf
            std::to_string(kMostShared));
   if (target.vector_bytes == 0) Refuse("the target has no vector loads");
   result.lanes = MostLanes(block, result.steps, target) / PowerFor(few, kMostShared);
-  if (ConstExtent(steps) == 0 || ConstExtent(steps) % (kWarp * result.lanes) != 0)
+  result.length = ConstExtent(steps);
+  result.extent = ConstExtent(block.axes[rows]);
+  result.bytes = read->buffer->dtype.bytes();
+  if (result.length == 0 || result.length % (kWarp * result.lanes) != 0)
     Refuse("its rows are no multiple of " + std::to_string(kWarp * result.lanes) + " elements");
-  int64_t extent = ConstExtent(block.axes[rows]);
-  if (extent % kTile != 0)
-    Refuse("the number of its rows is no multiple of " + std::to_string(kTile));
-  result.warps = PowerIn(extent / kTile, kWarps);
   return result;
+}
+
+// Memory is what it takes: the plan follows from the sizes.
+std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                     const Wanted<P>& want) {
+  RowTiles tiles = Match(*schedule, block, target);
+  P plan;
+  plan.tile = want.Or(&P::tile, plan.tile);
+  if (plan.tile < 1 || tiles.extent % plan.tile != 0)
+    Refuse("the number of its rows is no multiple of " + std::to_string(plan.tile));
+  plan.warps = want.Or(&P::warps, PowerIn(tiles.extent / plan.tile, kWarps));
+  plan.lanes = want.Or(&P::lanes, tiles.lanes);
+  bool fits = plan.warps > 0 && tiles.extent % (plan.tile * plan.warps) == 0 && plan.lanes > 0 &&
+              tiles.lanes % plan.lanes == 0 && plan.warps * kWarp <= target.max_threads;
+  if (!fits) return {};
+  plan.cycles = plan.limit = static_cast<double>(tiles.extent) *
+                             static_cast<double>(tiles.length * tiles.bytes) / kBytesPerCycle;
+  return {plan};
 }
 
 // Copies of what a thread needs for a step of a loop, to registers, by loads of 16 bytes at most.
@@ -100,7 +135,7 @@ void LoadInto(Schedule* schedule, const std::string& copy, const std::string& lo
     if (!around.empty()) schedule->Unroll(LoopOf(copy, around));
 }
 
-void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, const P& plan) {
   RowTiles tiles = Match(*schedule, block, target);
   const std::string& name = block.name;
   Names copies;
@@ -108,9 +143,9 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target)
     copies.push_back(schedule->CacheRead(name, buffer, StorageScope::kLocal,
                                          FreshBlockName(*schedule, buffer + "_step")));
   auto fresh = [&](const std::string& wish) { return FreshLoopName(*schedule, wish); };
-  Names k = schedule->Split(LoopOf(name, tiles.k), {kWarp, tiles.lanes},
+  Names k = schedule->Split(LoopOf(name, tiles.k), {kWarp, plan.lanes},
                             {fresh(tiles.k + "_o"), fresh(tiles.k + "_t"), fresh(tiles.k + "_v")});
-  Names j = schedule->Split(LoopOf(name, tiles.j), {tiles.warps, tiles.tile},
+  Names j = schedule->Split(LoopOf(name, tiles.j), {plan.warps, plan.tile},
                             {fresh(tiles.j + "_o"), fresh(tiles.j + "_y"), fresh(tiles.j + "_i")});
   Names order = {j[0], j[1]};
   order.insert(order.end(), tiles.few.begin(), tiles.few.end());
@@ -132,7 +167,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target)
   schedule->Reorder(Around(parts, step));
   schedule->Bind(LoopOf(parts, thread), kThreadX);
   for (const std::string& copy : copies)
-    LoadInto(schedule, copy, LoopOf(parts, k[0]), tiles.lanes, target);
+    LoadInto(schedule, copy, LoopOf(parts, k[0]), plan.lanes, target);
   schedule->Unroll(LoopOf(parts, k[2]));
   for (const std::string& loop : inside) schedule->Unroll(LoopOf(parts, loop));
 }
@@ -146,7 +181,7 @@ void RegisterDeviceRowTileRules() {
                 .kinds = {BlockKind::kReduction},
                 .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
                 .priority = 11,
-                .apply = Apply});
+                .planned = Planned<P>(Plans, Apply)});
 }
 
 }  // namespace tern::schedule

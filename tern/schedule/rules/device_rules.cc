@@ -9,6 +9,7 @@ namespace tern::schedule {
 
 void RegisterDeviceRules() {
   RegisterDeviceMatmulRules();
+  RegisterFlashDecoding();
   RegisterDeviceRowRules();
   RegisterDeviceReductionRules();
   RegisterDeviceScanRules();

@@ -44,6 +44,19 @@ constexpr int64_t kSerialParts = 16;
 // Columns that keep a device busy; elements of a part of a column of dynamic length.
 constexpr int64_t kManyColumns = 1 << 14, kDynamicPart = 128;
 
+struct ScanPlan : PlanCost {
+  int64_t threads = 0;  // of a tile of a row; 0: columns are a thread's each
+  int64_t steps = 0;    // of a thread; of a part of a column
+
+  static const std::vector<PlanField<ScanPlan>>& Fields() {
+    using P = ScanPlan;
+    static const std::vector<PlanField<P>> fields = {{"threads", &P::threads},
+                                                     {"steps", &P::steps}};
+    return fields;
+  }
+};
+using P = ScanPlan;
+
 struct ScanLoops {
   Names spatial;
   std::string scan;
@@ -103,21 +116,27 @@ void MoveTile(Schedule* schedule, const std::string& name, int64_t threads) {
     Try(schedule, [&](Schedule* attempt) { attempt->Unroll(LoopOf(name, split.outer)); });
 }
 
+// A tile that has so many steps.
+P TileOf(int64_t length) {
+  P plan;
+  plan.threads = length > kFewThreads * kMostSteps ? kThreads : kFewThreads;
+  plan.steps = (length + plan.threads - 1) / plan.threads;
+  plan.steps += plan.steps % 2 == 0;
+  return plan;
+}
+
 // A thread block for each row, or for each tile of one: no more steps than a tile has.
 void ScanTiles(Schedule* schedule, const std::string& name, const Names& rows,
-               const std::string& scan, int64_t length) {
-  int64_t threads = length > kFewThreads * kMostSteps ? kThreads : kFewThreads;
-  int64_t steps = (length + threads - 1) / threads;
-  steps += steps % 2 == 0;
+               const std::string& scan, const P& plan) {
   if (rows.empty()) Refuse("there is one row, of one tile");
   schedule->Bind(LoopOf(name, FuseLoops(schedule, name, rows)), kBlockX);
   Names made = schedule->SplitScan(
-      name, LoopOf(name, scan), steps, StorageScope::kShared,
+      name, LoopOf(name, scan), plan.steps, StorageScope::kShared,
       FreshNames(*schedule, name, {"_values", "_totals", "_carries", "_parts"}));
-  for (const std::string& block : {made[0], name}) MoveTile(schedule, block, threads);
+  for (const std::string& block : {made[0], name}) MoveTile(schedule, block, plan.threads);
   for (size_t i = 1; i < made.size(); ++i) {
     Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, made[i]));
-    Lanes split = SplitLanes(schedule, made[i], nest.loops[0]->var.name(), threads);
+    Lanes split = SplitLanes(schedule, made[i], nest.loops[0]->var.name(), plan.threads);
     schedule->Bind(LoopOf(made[i], split.inner), kThreadX);
   }
 }
@@ -133,56 +152,101 @@ int64_t MostSteps(const Schedule& schedule, const std::string& name, const std::
   return 0;
 }
 
-void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth);
+// Whether a row is one tile, so that there are no others to scan before.
+bool IsOneTile(const Schedule& schedule, const std::string& name, const ScanLoops& loops,
+               int64_t* most) {
+  *most = loops.length > 0 ? loops.length : MostSteps(schedule, name, loops.scan);
+  return *most > 0 && *most <= kThreads * kMostSteps && !loops.spatial.empty();
+}
+
+P RowPlan(const Schedule& schedule, const std::string& name, const ScanLoops& loops) {
+  int64_t most = 0;
+  return TileOf(IsOneTile(schedule, name, loops, &most) ? most : kThreads * kMostSteps);
+}
+
+void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth,
+              const P& plan);
 
 // The parts' totals as a reduction, their carries as a scan.
 void ScanCarries(Schedule* schedule, const Names& made, const TargetInfo& target, int depth) {
   ReduceOnDevice(schedule, made[0], target);
   if (depth > 0)
-    Try(schedule, [&](Schedule* attempt) { ScanRows(attempt, made[1], target, depth - 1); });
+    Try(schedule, [&](Schedule* attempt) {
+      ScanRows(attempt, made[1], target, depth - 1,
+               RowPlan(*attempt, made[1], Match(*attempt, made[1])));
+    });
 }
 
-void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth) {
+void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth,
+              const P& plan) {
   ScanLoops loops = Match(*schedule, name);
   if (depth < kMostDepth && loops.length > 0 && loops.length <= kSerialParts)
     Refuse("there are few parts");
   Names order = loops.spatial;
   order.push_back(loops.scan);
   if (order.size() > 1) schedule->Reorder(Around(name, order));
-  int64_t tile = kThreads * kMostSteps;
-  int64_t most = loops.length > 0 ? loops.length : MostSteps(*schedule, name, loops.scan);
-  if (most > 0 && most <= tile && !loops.spatial.empty())
-    return ScanTiles(schedule, name, loops.spatial, loops.scan, most);
+  int64_t most = 0, tile = plan.threads * plan.steps;
+  if (IsOneTile(*schedule, name, loops, &most) && most <= tile)
+    return ScanTiles(schedule, name, loops.spatial, loops.scan, plan);
   Names made = schedule->SplitScan(name, LoopOf(name, order[0]), tile,
                                    FreshNames(*schedule, name, {"_tile_totals", "_tile_carries"}));
   Names rows = loops.spatial;
   rows.push_back(loops.scan + "_p");
-  ScanTiles(schedule, name, rows, loops.scan + "_r", tile);
+  ScanTiles(schedule, name, rows, loops.scan + "_r", plan);
   ScanCarries(schedule, made, target, depth);
 }
 
 void ScanColumns(Schedule* schedule, const std::string& name, const ScanLoops& loops,
-                 const TargetInfo& target) {
-  if (loops.rows == 0 || loops.rows >= kManyColumns)
-    Refuse("the contiguous axis is not scanned, and a thread for each column suffices");
-  int64_t part = loops.length == 0
-                     ? kDynamicPart
-                     : static_cast<int64_t>(std::sqrt(static_cast<double>(loops.length) / 2));
-  if (part < kLeastSteps / 2) Refuse("columns are too short for parts");
+                 const TargetInfo& target, const P& plan) {
   Names order = loops.spatial;
   order.insert(order.begin(), loops.scan);
   if (order.size() > 1) schedule->Reorder(Around(name, order));
-  Names made = schedule->SplitScan(name, LoopOf(name, order[0]), part,
+  Names made = schedule->SplitScan(name, LoopOf(name, order[0]), plan.steps,
                                    FreshNames(*schedule, name, {"_totals", "_carries"}));
   ScanCarries(schedule, made, target, 0);
 }
 
-void ApplyScan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+// Memory, or the steps of a thread, one after the other, in waves of thread blocks.
+std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                     const Wanted<P>& want) {
+  constexpr double kBytesPerCycle = 2400, kStartCycles = 2000, kStepCycles = 30;
+  ScanLoops loops = Match(*schedule, block.name);
+  P plan;
+  if (loops.is_row) {
+    plan = RowPlan(*schedule, block.name, loops);
+  } else {
+    if (loops.rows == 0 || loops.rows >= kManyColumns)
+      Refuse("the contiguous axis is not scanned, and a thread for each column suffices");
+    plan.steps = loops.length == 0
+                     ? kDynamicPart
+                     : static_cast<int64_t>(std::sqrt(static_cast<double>(loops.length) / 2));
+    if (plan.steps < kLeastSteps / 2) Refuse("columns are too short for parts");
+  }
+  plan.threads = want.Or(&P::threads, plan.threads);
+  plan.steps = want.Or(&P::steps, plan.steps);
+  bool fits =
+      plan.steps > 0 &&
+      (loops.is_row ? plan.threads > 0 && plan.threads <= target.max_threads : plan.threads == 0);
+  if (!fits) return {};
+  auto rows = static_cast<double>(std::max<int64_t>(loops.rows, 1)),
+       length = static_cast<double>(loops.length > 0 ? loops.length : kUnknownExtent),
+       steps = static_cast<double>(plan.steps),
+       parts = rows *
+               std::ceil(length / steps / static_cast<double>(std::max<int64_t>(plan.threads, 1)));
+  plan.limit = 2 * rows * length * static_cast<double>(block.accesses[0].buffer->dtype.bytes()) /
+               kBytesPerCycle;
+  double waves = std::ceil(parts / static_cast<double>(target.busy_blocks));
+  plan.cycles = std::max(plan.limit, waves * (kStartCycles + 2 * steps * kStepCycles));
+  return {plan};
+}
+
+void ApplyScan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+               const P& plan) {
   ScanLoops loops = Match(*schedule, block.name);
   if (loops.is_row)
-    ScanRows(schedule, block.name, target, kMostDepth);
+    ScanRows(schedule, block.name, target, kMostDepth, plan);
   else
-    ScanColumns(schedule, block.name, loops, target);
+    ScanColumns(schedule, block.name, loops, target, plan);
 }
 
 }  // namespace
@@ -193,7 +257,7 @@ void RegisterDeviceScanRules() {
                 .kinds = {BlockKind::kScan},
                 .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
                 .priority = 10,
-                .apply = ApplyScan});
+                .planned = Planned<P>(Plans, ApplyScan)});
 }
 
 }  // namespace tern::schedule

@@ -13,6 +13,7 @@
 // X_shared has an odd row stride, against bank conflicts. Declines rows below 64 elements, and
 // where shared memory does not suffice.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tern/schedule/nest.h"
@@ -28,6 +29,20 @@ namespace {
 using Names = Schedule::Names;
 
 constexpr int64_t kRows = 32, kColumns = 64;
+// Cycles of a step, which waits for the one before.
+constexpr double kStepCycles = 30;
+
+struct StagedPlan : PlanCost {
+  int64_t rows = kRows;        // of a thread block, a thread each
+  int64_t columns = kColumns;  // of a tile in shared memory
+
+  static const std::vector<PlanField<StagedPlan>>& Fields() {
+    using P = StagedPlan;
+    static const std::vector<PlanField<P>> fields = {{"rows", &P::rows}, {"columns", &P::columns}};
+    return fields;
+  }
+};
+using P = StagedPlan;
 
 // The one read of all axes, of which the last is the only reduced one.
 const BlockAccess* StagedRead(const BlockInfo& block) {
@@ -43,18 +58,48 @@ const BlockAccess* StagedRead(const BlockInfo& block) {
   return found;
 }
 
-void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+// The tensor and the loops of such a reduction. Refuses what is none.
+struct StagedRows {
+  const BlockAccess* read;
+  const BlockAxis* reduced;
+  LoopsByKind loops;
+};
+StagedRows Match(const Schedule& schedule, const BlockInfo& block) {
   const BlockAccess* read = StagedRead(block);
   if (!read) Refuse("there is no one tensor that is read along its rows");
-  LoopsByKind loops = RequireAlone(*schedule, block);
+  LoopsByKind loops = RequireAlone(schedule, block);
   const BlockAxis& reduced = block.axes[read->axes.back()];
   if (loops.reduce != Names{reduced.loop} || loops.spatial.empty())
     Refuse("it reduces not only along the rows of " + read->buffer->name);
-  int64_t length = ConstExtent(reduced), bytes = read->buffer->dtype.bytes();
-  if (ir::IsConst(reduced.extent, 0) || (length > 0 && length < kColumns))
-    Refuse("a row has fewer than " + std::to_string(kColumns) + " elements");
-  if (2 * kRows * (kColumns + 1) * bytes > target.shared_bytes)
+  return {read, &reduced, loops};
+}
+
+std::vector<P> StagedPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                           const Wanted<P>& want) {
+  StagedRows match = Match(*schedule, block);
+  P plan;
+  plan.rows = want.Or(&P::rows, plan.rows);
+  plan.columns = want.Or(&P::columns, plan.columns);
+  int64_t length = ConstExtent(*match.reduced), bytes = match.read->buffer->dtype.bytes();
+  if (ir::IsConst(match.reduced->extent, 0) || (length > 0 && length < plan.columns))
+    Refuse("a row has fewer than " + std::to_string(plan.columns) + " elements");
+  if (plan.rows < 1 || plan.rows > target.max_threads || plan.columns < 1) return {};
+  if (2 * plan.rows * (plan.columns + 1) * bytes > target.shared_bytes)
     Refuse("shared memory does not suffice for two tiles");
+  double rows = 1;
+  for (const BlockAxis& axis : block.axes)
+    if (axis.kind == IterKind::kSpatial)
+      rows *= static_cast<double>(std::max(ConstExtent(axis), int64_t{1}));
+  auto resident = static_cast<double>(target.busy_blocks * kResidentThreads);
+  plan.cycles = std::ceil(rows / resident) * kStepCycles *
+                static_cast<double>(length > 0 ? length : kUnknownExtent);
+  return {plan};
+}
+
+void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo&, const P& plan) {
+  auto [read, axis, loops] = Match(*schedule, block);
+  const BlockAxis& reduced = *axis;
+  int64_t bytes = read->buffer->dtype.bytes();
   const std::string& name = block.name;
   Names order = loops.spatial;
   order.push_back(reduced.loop);
@@ -62,8 +107,8 @@ void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   // Of several dynamic axes the last are the rows of a tile: which others it has is known.
   std::string row = loops.spatial.back();
   Names blocks(loops.spatial.begin(), loops.spatial.end() - 1);
-  Lanes rows = SplitLanes(schedule, name, row, kRows);
-  Lanes steps = SplitLanes(schedule, name, reduced.loop, kColumns);
+  Lanes rows = SplitLanes(schedule, name, row, plan.rows);
+  Lanes steps = SplitLanes(schedule, name, reduced.loop, plan.columns);
   if (rows.outer.empty() && blocks.empty()) Refuse("all rows are one tile");
   if (steps.outer.empty()) Refuse("a row is one tile");
   std::set<std::string> dynamic;
@@ -86,8 +131,8 @@ void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
       Refuse("a tile of " + read->buffer->name + " has no constant number of rows");
   int64_t odd = std::max<int64_t>(1, 4 / bytes);
   for (int64_t d = static_cast<int64_t>(read->indices.size()) - 1; d-- > 0;)
-    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, kColumns, odd); });
-  Lanes columns = SplitLanes(schedule, copy, made[1], kRows);
+    Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, plan.columns, odd); });
+  Lanes columns = SplitLanes(schedule, copy, made[1], plan.rows);
   schedule->Bind(LoopOf(copy, columns.inner), kThreadX);
   // All loads of a tile are under way at once; those of the next one while this one is reduced.
   for (const std::string& loop : {made[0], columns.outer})
@@ -104,7 +149,7 @@ void RegisterDeviceStagedRowRules() {
                 .kinds = {BlockKind::kReduction},
                 .fits = [](const TargetInfo& target) { return target.has_shared_memory(); },
                 .priority = 5,
-                .apply = StageRows});
+                .planned = Planned<P>(StagedPlans, StageRows)});
 }
 
 }  // namespace tern::schedule

@@ -225,7 +225,7 @@ class DotMatmul {
         shares_batch_(shares_batch) {}
 
   // The loops, and where copies are. `pads`: blocks that pad A and B with zeros.
-  void Arrange(const Names& pads) {
+  void TileAndPlace(const Names& pads) {
     int64_t work = WorkOf(schedule_, block_);
     right_ = Copy(gemm_.b, "packed");
     if (!gemm_.a.k_contiguous() || types_.wide) left_ = Copy(gemm_.a, "rows");
@@ -251,7 +251,7 @@ class DotMatmul {
   const P& plan() const { return plan_; }
 
   // The loops of packing B, with what pads it inside.
-  void ArrangePacking() { SplitPacking(right_, padded_b_); }
+  void TilePacking() { SplitPacking(right_, padded_b_); }
 
   // The instructions. What they do with addresses is not looked into later.
   void PutInstructions() {
@@ -579,8 +579,8 @@ Names TransposePadded(Schedule* schedule, const std::string& rows, const std::st
 }
 
 // All but the packing of B and the instructions. The plan gets what is chosen here.
-DotMatmulSteps Arrange(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                       const DotInstructions& machine, P* chosen, bool shares_batch) {
+DotMatmulSteps MakeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                         const DotInstructions& machine, P* chosen, bool shares_batch) {
   const P& plan = *chosen;
   Gemm gemm = RequireDotGemm(*schedule, block.name);
   if (gemm.c->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
@@ -610,9 +610,9 @@ DotMatmulSteps Arrange(Schedule* schedule, const BlockInfo& block, const TargetI
   if (transposes && !Contains(copies, rows)) std::erase(pads, gemm.a.name);
   auto matmul = std::make_shared<DotMatmul>(schedule, block.name, gemm, plan, types, machine,
                                             target, shares_batch);
-  matmul->Arrange(pads);
+  matmul->TileAndPlace(pads);
   *chosen = matmul->plan();
-  return {[matmul] { matmul->ArrangePacking(); },
+  return {[matmul] { matmul->TilePacking(); },
           [schedule, matmul, copies, target] {
             matmul->PutInstructions();
             for (const std::string& copy : copies)
@@ -649,6 +649,7 @@ std::vector<std::string> DotPlanFields() {
 std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const std::string& name,
                                                const TargetInfo& target) {
   BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
+  std::vector<std::pair<const DotInstructions*, P>> found;
   for (const Rule* rule : RulesFor(BlockKind::kMatmul, target)) {
     const DotInstructions* machine = FindInstructions(rule->name);
     std::vector<P> plans;
@@ -659,7 +660,19 @@ std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const std::st
       continue;
     auto best = std::min_element(plans.begin(), plans.end(),
                                  [](const P& a, const P& b) { return a.cycles < b.cycles; });
-    if (best != plans.end()) return Arrange(schedule, block, target, *machine, &*best, true);
+    if (best != plans.end()) found.emplace_back(machine, *best);
+  }
+  // The first one whose steps are not refused.
+  for (auto& [machine, plan] : found) {
+    bool is_last = machine == found.back().first;
+    Schedule probe = *schedule;
+    if (is_last || Try(&probe, [&, machine = machine, plan = plan](Schedule* attempt) mutable {
+          Schedule made = *attempt;
+          DotMatmulSteps steps = MakeSteps(&made, block, target, *machine, &plan, true);
+          steps.pack();
+          steps.multiply();
+        }))
+      return MakeSteps(schedule, block, target, *machine, &plan, true);
   }
   return {};
 }
@@ -694,7 +707,7 @@ void RegisterDotMatmul(const DotInstructions& instructions) {
                     [instructions](Schedule* schedule, const BlockInfo& block,
                                    const TargetInfo& target, P* plan) {
                       DotMatmulSteps steps =
-                          Arrange(schedule, block, target, instructions, plan, false);
+                          MakeSteps(schedule, block, target, instructions, plan, false);
                       steps.pack();
                       steps.multiply();
                     })});

@@ -44,15 +44,18 @@ std::vector<Side> OfHosts(bool low_precision) {
   return sides;
 }
 // Up to so many results, of so many steps at least, large tiles are too few for a device. M and N
-// are taken as `side`, down to `least_side`, K as `steps`: of few it is not split.
+// are taken as `side`, down to `least_side`, K as `steps`: of few it is not split. The last ones
+// have an own version where one side is static, which has fewer versions.
 struct Tiles {
   int64_t results, least_steps, side, least_side, steps;
-  bool is_rare;
+  bool is_rare = false, is_beside_static = false;
 };
 constexpr int64_t kLikelyLong = 4096;
-constexpr Tiles kTiles[] = {{int64_t{1} << 18, 1024, 256, 64, kLikelyLong, false},
-                            {int64_t{1} << 19, 1, 512, 128, 512, false},
-                            {int64_t{1} << 21, 1, 1024, 1024, 2048, true}};
+constexpr Tiles kTiles[] = {{int64_t{1} << 18, 1024, 256, 64, kLikelyLong},
+                            {int64_t{1} << 19, 1, 512, 128, 512},
+                            {int64_t{1} << 21, 1, 1024, 1024, 2048, true},
+                            {int64_t{3} << 20, 1, 1773, 1773, 2048, true, true},
+                            {int64_t{1} << 22, 1, 1920, 1920, 2048, true, true}};
 // Of few rows, or columns, the same: so many of the other side, and steps.
 constexpr int64_t kFewOthers = 2048, kLikelyOthers = 1024;
 // Sums of so few steps, taken as so many, take less time than to store the results.
@@ -144,14 +147,19 @@ Expr HasFewTiles(const BlockInfo& block, int64_t most, int64_t least_steps) {
   return few && ir::GENode::Make(steps, ir::MakeConst(steps.dtype(), double(least_steps)));
 }
 
-// M or N, where it is static and short; 0 where it is not.
-int64_t ShortSide(const BlockInfo& block, AxisRole role) {
-  Expr side = SizeOf(block, {role});
-  int64_t known = side ? ir::AsConstInt(arith::Analyzer().Simplify(side)).value_or(0) : 0;
-  return known <= kFewRows ? known : 0;
+// M or N of all matrices, where it is static; 0 where it is not. A dynamic batch counts as one.
+int64_t StaticSide(const BlockInfo& block, AxisRole role) {
+  for (const std::vector<AxisRole>& roles : {std::vector{role, AxisRole::kBatch}, {role}}) {
+    Expr side = SizeOf(block, roles);
+    if (auto known = side ? ir::AsConstInt(arith::Analyzer().Simplify(side)) : std::nullopt)
+      return *known;
+  }
+  return 0;
 }
-int64_t OtherSide(const Tiles& tiles, int64_t side) {
-  return std::max<int64_t>(tiles.side * tiles.side / side, 1);
+// So many of the dynamic side make as many results as a square of this side has. Fewer have
+// versions of their own.
+int64_t OtherSide(int64_t side, int64_t known) {
+  return std::max(side * side / known, kFewRows + 1);
 }
 
 // That a dynamic K of otherwise static sizes is short.
@@ -162,9 +170,9 @@ Expr HasFewSteps(const BlockInfo& block) {
 }
 
 // Whether versions before have all that one is for: few keys are few queries, too.
-bool IsTaken(const std::vector<GemmVersion>& versions, const Expr& when) {
+bool IsTaken(const std::vector<FunctionVersion>& versions, const Expr& when) {
   arith::Analyzer others;
-  for (const GemmVersion& version : versions) others.Assume(ir::NotNode::Make(version.when));
+  for (const FunctionVersion& version : versions) others.Assume(ir::NotNode::Make(version.when));
   return ir::IsConst(others.Simplify(when), 0);
 }
 
@@ -205,9 +213,9 @@ std::vector<BlockInfo> DescribeGemms(const PrimFunc& function, const TargetInfo&
 
 // The versions of a device where an extent is 1, its results and steps dynamic or not: few results
 // of long sums, short sums, and others.
-std::vector<GemmVersion> VersionsOfOne(const std::vector<BlockInfo>& blocks,
-                                       const std::set<const VarNode*>& known, const Var& one,
-                                       const TargetInfo& target) {
+std::vector<FunctionVersion> VersionsOfOne(const std::vector<BlockInfo>& blocks,
+                                           const std::set<const VarNode*>& known, const Var& one,
+                                           const TargetInfo& target) {
   ir::VarMap single = {{one.node(), ir::MakeConst(one.dtype(), 1)}};
   // Of all GEMMs, where it is dynamic beside the extent that is 1.
   auto limit = [&](const std::vector<AxisRole>& roles, int64_t most) {
@@ -222,7 +230,7 @@ std::vector<GemmVersion> VersionsOfOne(const std::vector<BlockInfo>& blocks,
   Expr is_one = Expr(one) == ir::MakeConst(one.dtype(), 1);
   Expr few = limit({AxisRole::kM, AxisRole::kN, AxisRole::kBatch}, kFewColumns);
   Expr is_short = limit({AxisRole::kK}, kShortSum);
-  std::vector<GemmVersion> versions;
+  std::vector<FunctionVersion> versions;
   if (few) {
     Expr is_long = is_short ? few && arith::Analyzer().Simplify(ir::NotNode::Make(is_short)) : few;
     versions.push_back({is_one && is_long, target, one});
@@ -238,20 +246,20 @@ std::vector<GemmVersion> VersionsOfOne(const std::vector<BlockInfo>& blocks,
 
 }  // namespace
 
-FunctionView WithSingleExtent(const PrimFunc& function, const Var& extent) {
+FunctionView WithFixedExtent(const PrimFunc& function, const Var& extent, int64_t value) {
   FunctionView made;
-  ir::VarMap one = {{extent.node(), ir::MakeConst(extent.dtype(), 1)}};
+  ir::VarMap fixed = {{extent.node(), ir::MakeConst(extent.dtype(), static_cast<double>(value))}};
   auto single = ffi::Make<PrimFuncNode>(*function);
   for (Param& param : single->params) {
     if (!param.is_tensor()) continue;
     auto tensor = ffi::Make<ir::BufferNode>(*param.buffer);
     for (auto* exprs : {&tensor->shape, &tensor->strides})
-      for (Expr& expr : *exprs) expr = ir::Substitute(expr, one);
+      for (Expr& expr : *exprs) expr = ir::Substitute(expr, fixed);
     made.tensors.emplace_back(tensor.get());
     single->body = ReplaceBuffer(single->body, param.buffer, made.tensors.back());
     param.buffer = made.tensors.back();
   }
-  single->body = Substitute(single->body, one);
+  single->body = Substitute(single->body, fixed);
   made.function = PrimFunc(single);
   return made;
 }
@@ -268,12 +276,12 @@ std::set<const VarNode*> CallersVars(const PrimFunc& function) {
   return vars;
 }
 
-std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const TargetInfo& target) {
+std::vector<FunctionVersion> FindGemmVersions(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory() && !target.is_host_with_vectors()) return {};
   std::vector<BlockInfo> blocks = DescribeGemms(function, target);
   if (!target.is_device && HasConstants(Schedule(function), blocks)) return {};
   std::set<const VarNode*> known = CallersVars(function);
-  std::vector<GemmVersion> versions;
+  std::vector<FunctionVersion> versions;
   // Few rows (or columns) of long sums, and not many of the others: too few tiles.
   auto add_long = [&](AxisRole role, int64_t likely) {
     AxisRole other = role == AxisRole::kM ? AxisRole::kN : AxisRole::kM;
@@ -312,7 +320,7 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     if (one.get() && target.is_device && is_alone) {
       TargetInfo guess = target;
       (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
-      for (GemmVersion& version : VersionsOfOne(blocks, known, one, guess))
+      for (FunctionVersion& version : VersionsOfOne(blocks, known, one, guess))
         versions.push_back(std::move(version));
       continue;
     }
@@ -322,7 +330,7 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
                        : Expr();
     if (is_long) when = when && is_long;
     if (IsTaken(versions, when)) continue;
-    versions.push_back({.when = when, .target = target, .one = one, .is_few = !one});
+    versions.push_back({.when = when, .target = target, .fixed = one, .is_few = !one});
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
@@ -332,19 +340,23 @@ std::vector<GemmVersion> FindGemmVersions(const PrimFunc& function, const Target
     Expr when = AllOf(blocks, known, [&](const BlockInfo& block) {
       return HasFewTiles(block, tiles.results, tiles.least_steps);
     });
-    if (!when) continue;
-    versions.push_back({when, target, {}, tiles.is_rare});
-    TargetInfo& guess = versions.back().target;
+    TargetInfo guess = target;
     guess.likely_m = guess.likely_n = tiles.side;
-    // Few results beside a short side are so many of the other.
-    for (const BlockInfo& block : blocks) {
-      if (block.kind != BlockKind::kMatmul) continue;
-      if (int64_t n = ShortSide(block, AxisRole::kN)) guess.likely_m = OtherSide(tiles, n);
-      if (int64_t m = ShortSide(block, AxisRole::kM)) guess.likely_n = OtherSide(tiles, m);
-    }
     guess.least_m = guess.least_n = tiles.least_side;
+    bool is_beside_static = false;
+    for (const BlockInfo& block : blocks) {
+      if (!is_gemm(block)) continue;
+      int64_t m = StaticSide(block, AxisRole::kM), n = StaticSide(block, AxisRole::kN);
+      is_beside_static |= m > 0 || n > 0;
+      if (n > 0) guess.likely_m = OtherSide(tiles.side, n);
+      if (n > 0) guess.least_m = OtherSide(tiles.least_side, n);
+      if (m > 0) guess.likely_n = OtherSide(tiles.side, m);
+      if (m > 0) guess.least_n = OtherSide(tiles.least_side, m);
+    }
+    if (!when || (tiles.is_beside_static && !is_beside_static)) continue;
     guess.likely_k = tiles.steps;
     guess.likely_batch = 1;
+    versions.push_back({when, guess, {}, tiles.is_rare});
   }
   if (Expr when = AllOf(blocks, known, StoresMost)) {
     versions.push_back({when, target, {}});

@@ -23,6 +23,8 @@ namespace tern::schedule {
 //   else if m * n <= 262144 && k >= 1024 { for few tiles: K is split }
 //   else if m * n <= 524288 { small tiles }
 //   else if m * n <= 2097152 { medium ones }
+//   else if m * n <= 3145728 { where m or n is static: for as many of the other }
+//   else if m * n <= 4194304 { the same }
 //   else if k <= 64 { of float32: what is stored counts }
 //   else { for many }
 //
@@ -31,20 +33,22 @@ namespace tern::schedule {
 // On a host: n == 1, n <= 7, m == 1, m <= 3, m <= 8, n <= 64 (attention: n <= 16), and others;
 // those of up to 7 where K is not dynamic, or long enough for dot products. One that others have
 // taken is left out.
-struct GemmVersion {
+struct FunctionVersion {
   tir::Expr when;        // of the function's own extents and scalars
   TargetInfo target;     // with other guesses of M, N and K
-  tir::Var one;          // an extent that is 1; null: none
+  tir::Var fixed;        // an extent that has one value there; null: none
   bool is_rare = false;  // worth no kernel for sizes that are not aligned
   bool is_few = false;   // for few rows or columns, so that the other operand is read once
   bool bounds = false;   // the condition stands around the loops when rules see them
+  int64_t value = 1;     // of the extent that is fixed
 };
 // All but the last one. None where no GEMM of the function has a dynamic M or N, or where what it
 // depends on is not known before the loops.
-std::vector<GemmVersion> FindGemmVersions(const tir::PrimFunc& function, const TargetInfo& target);
+std::vector<FunctionVersion> FindGemmVersions(const tir::PrimFunc& function,
+                                              const TargetInfo& target);
 
-// The function with 1 for an extent.
-FunctionView WithSingleExtent(const tir::PrimFunc& function, const tir::Var& extent);
+// The function with a number for an extent.
+FunctionView WithFixedExtent(const tir::PrimFunc& function, const tir::Var& extent, int64_t value);
 
 // The variables that a caller's tensors and scalars define.
 std::set<const tir::VarNode*> CallersVars(const tir::PrimFunc& function);

@@ -80,12 +80,24 @@ int64_t ResidentBlocks(const Gemm& gemm, const P& plan, const TargetInfo& target
                   kRegisters / (threads * registers));
 }
 
-// Whether a warp of its own can copy: by bulk copies, of tensors of 16-bit elements whose sizes are
-// constant, along their own axes.
-bool MayHaveRoles(const Gemm& gemm, const P& plan, const TargetInfo& target) {
+// Whether all sizes of a GEMM are constant, or all but M, which is the number of rows of a tensor
+// of the function: no stride depends on it.
+bool HasConstantStrides(const Schedule& schedule, const Gemm& gemm) {
+  if (gemm.dynamic_n || gemm.dynamic_k || gemm.dynamic_batch) return false;
+  const auto& params = schedule.function()->params;
+  return !gemm.dynamic_m || std::any_of(params.begin(), params.end(), [&](const tir::Param& param) {
+    return param.is_tensor() && param.buffer->name == gemm.a.name && gemm.a.own_dim == 0 &&
+           param.buffer->shape[0].As<ir::VarNode>();
+  });
+}
+
+// Whether a warp of its own can copy: by bulk copies, of tensors of 16-bit elements whose strides
+// are constant, along their own axes.
+bool MayHaveRoles(const Schedule& schedule, const Gemm& gemm, const P& plan,
+                  const TargetInfo& target) {
   int64_t accumulators = plan.tile_m * plan.tile_n / plan.groups() / tir::kWarpGroupThreads;
-  return accumulators <= kMostAccumulators && gemm.a.dtype.bits() == 16 && !gemm.dynamic_m &&
-         !gemm.dynamic_n && !gemm.dynamic_k && !gemm.dynamic_batch && plan.split_k == 1 &&
+  return accumulators <= kMostAccumulators && gemm.a.dtype.bits() == 16 && plan.split_k == 1 &&
+         HasConstantStrides(schedule, gemm) &&
          (plan.stages + kLateVersions) * StageBytes(gemm, plan) + kBarrierBytes <=
              target.shared_bytes;
 }
@@ -169,7 +181,8 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
         plan.split_k = parts;
         for (int64_t roles : {kTurns, int64_t{1}, int64_t{0}}) {
           plan.roles = roles;
-          if (roles > 0 && (count != stages[0] || !MayHaveRoles(gemm, plan, target))) continue;
+          if (roles > 0 && (count != stages[0] || !MayHaveRoles(schedule, gemm, plan, target)))
+            continue;
           SetCost(gemm, target, multiprocessors, work, &plan);
           plans.push_back(plan);
         }

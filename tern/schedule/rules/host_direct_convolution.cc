@@ -16,6 +16,8 @@
 // Cost, with v = tile_n / lanes: ceil(O / tile_m) * ceil(pixels / tile_n) *
 //   max(tile_m * v / 2, (tile_m + 2 * v) / 2, 4) cycles per tap (2 FMAs and 2 loads a cycle,
 //   unaligned vectors count as two loads, FMA latency 4). The last tile may have fewer channels.
+//   And 2 * output / 8 cycles where L2 does not hold `output`. Else, where there are tiles of
+//   channels for all threads, io is the outer loop (m_outer), and Y = output is in it.
 // Declines: dynamic sizes, mixed types, neither float nor int32, tile_m < 4 of more than 8 outputs,
 // windows of one element with as many outputs (implicit_gemm), at stride 1 four times as many
 // outputs as K is long.
@@ -49,15 +51,22 @@ constexpr double kTailFactor = 1.05;
 // x 40, 8 images, to 96 outputs, 3 x 3, take 267 us instead of 714 on two threads.
 constexpr double kManyOutputs = 4;
 
+// Tiles of channels for a thread, at least, where they are the outer loop.
+constexpr int64_t kTilesOfThread = 2;
+
 struct DirectConvolutionPlan : HostPlan {
   int64_t tile_m = 0, tile_n = 0;  // accumulators in registers: output channels, output pixels
   int64_t vector = 0;              // lanes, along pixels
+  // 1: the loop over tiles of channels is outside of the pixels', and the results of one are copied
+  // from L2; 0: all results are, from wherever they are.
+  int64_t m_outer = 0;
 
   static const std::vector<PlanField<DirectConvolutionPlan>>& Fields() {
     using P = DirectConvolutionPlan;
     static const std::vector<PlanField<P>> fields = {{"tile_m", &P::tile_m},
                                                      {"tile_n", &P::tile_n},
                                                      {"vector", &P::vector},
+                                                     {"m_outer", &P::m_outer},
                                                      {"parallel", &P::parallel}};
     return fields;
   }
@@ -84,9 +93,9 @@ double CyclesOf(const RegisterTile& tile, int64_t channels, int64_t pixels,
 
 // The loops of a flattened convolution.
 struct Windows {
-  std::string row;     // output channels; "" for none
-  std::string column;  // output pixels
-  int64_t rows = 1, columns = 0;
+  std::string row;                            // output channels; "" for none
+  std::string column;                         // output pixels
+  int64_t rows = 1, columns = 0, images = 1;  // images: iterations of the other loops
   Names others, sums, windows;  // other spatial loops; input channels; taps of the window
   std::vector<int64_t> sizes;   // of the window
 };
@@ -115,10 +124,12 @@ Windows Describe(const Schedule& schedule, const std::string& block, const std::
       windows.columns = extent;
     } else if (!in_image && extent > windows.rows) {
       if (!windows.row.empty()) windows.others.push_back(windows.row);
+      windows.images *= windows.rows;
       windows.row = axis.loop;
       windows.rows = extent;
     } else {
       windows.others.push_back(axis.loop);
+      windows.images *= extent;
     }
   }
   return windows;
@@ -142,6 +153,7 @@ class DirectConvolution {
     std::string out = made[1];
     FuseEpilogue(&schedule_, out, result_);
     Reduce(made[1]);
+    if (plan_->m_outer) StoreByChannels(out);
     ParallelizeOuter(&schedule_, block_, work, target_, plan_);
     for (const std::string& block : {made[0], out}) {
       Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
@@ -149,7 +161,7 @@ class DirectConvolution {
         ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
     }
     FillRows(made[0]);
-    VectorizeRow(&schedule_, out);
+    StoreRows(out);
   }
 
  private:
@@ -164,7 +176,7 @@ class DirectConvolution {
     order.push_back(At(columns[0]));
     if (!windows_.row.empty()) {
       schedule_.Split(At(windows_.row), {tile_.m}, rows);
-      order.push_back(At(rows[0]));
+      order.insert(order.end() - (plan_->m_outer ? 1 : 0), At(rows[0]));
       inner.push_back(rows[1]);
     }
     std::string outer = order.back();
@@ -203,6 +215,34 @@ class DirectConvolution {
     for (size_t i = made.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(copy, made[i]));
   }
 
+  // The results of a tile of channels are copied where they were computed.
+  void StoreByChannels(const std::string& out) {
+    Names loops, tiles = windows_.others;
+    for (const ForNode* loop : NestOf(schedule_.tree(), FindBlockNamed(schedule_, out)).loops)
+      loops.push_back(loop->var.name());
+    if (windows_.row.empty() || loops.size() <= tiles.size())
+      Refuse("there are no tiles of channels");
+    std::string& channels = loops[tiles.size()];
+    channels = SplitLanes(&schedule_, out, channels, tile_.m).outer;
+    if (channels.empty()) Refuse("there is one tile of channels");
+    tiles.push_back(Name("io"));
+    for (size_t i = 0; i < tiles.size(); ++i)
+      schedule_.FuseSiblings(At(tiles[i]), LoopOf(out, loops[i]));
+  }
+
+  // Rows of the result by vectors of the machine, the last one masked: what is the same for all
+  // lanes, as a bias, is no instruction for a vector of any other length.
+  void StoreRows(const std::string& out) {
+    const std::string row =
+        NestOf(schedule_.tree(), FindBlockNamed(schedule_, out)).loops.back()->var.name();
+    bool done = target_.masked_vectors && Try(&schedule_, [&](Schedule* attempt) {
+                  Lanes split = SplitLanes(attempt, out, row, tile_.lanes, TailStrategy::kMask);
+                  if (!split.outer.empty()) attempt->Unroll(LoopOf(out, split.outer));
+                  attempt->Vectorize(LoopOf(out, split.inner));
+                });
+    if (!done) VectorizeRow(&schedule_, out);
+  }
+
   // Every polyphase component is filled by itself, so that its padding is static.
   void FillRows(const std::string& image) {
     BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, image));
@@ -224,6 +264,37 @@ class DirectConvolution {
   Windows windows_;
   RegisterTile tile_;
 };
+
+// Of elements of so many bytes.
+int64_t ResultBytes(const Windows& windows, int64_t channels, int64_t bytes) {
+  return channels * windows.columns * bytes;
+}
+
+// Cycles that caches take beside the arithmetic: results that L2 does not hold are stored there and
+// loaded again, to be copied. Where channels are outside, the input is loaded for each tile of
+// them.
+double CacheCycles(const Windows& windows, int64_t input_bytes, int64_t bytes, const P& plan,
+                   const TargetInfo& target) {
+  int64_t all = windows.images * ResultBytes(windows, windows.rows, bytes),
+          at_once = plan.m_outer ? ResultBytes(windows, plan.tile_m, bytes) : all;
+  auto cycles = [](int64_t size, int64_t bytes_per_cycle) {
+    return static_cast<double>(size) / static_cast<double>(bytes_per_cycle);
+  };
+  double copies =
+      at_once > target.l2_bytes / 2 ? cycles(2 * all, target.memory_bytes_per_cycle) : 0;
+  if (!plan.m_outer) return copies;
+  int64_t tiles = windows.images * CeilDiv(windows.rows, plan.tile_m);
+  bool in_l2 = input_bytes + at_once <= target.l2_bytes;
+  return copies + cycles(tiles * input_bytes,
+                         in_l2 ? target.l2_bytes_per_cycle : target.memory_bytes_per_cycle);
+}
+
+// Whether tiles of channels, which are not too small, are an outer loop that all threads share.
+bool MayHaveChannelsOutside(const Windows& windows, int64_t tile_m, const TargetInfo& target) {
+  int64_t tiles = CeilDiv(windows.rows, tile_m);
+  return tiles > 1 && tile_m >= target.l1_ways / 2 &&
+         (target.threads == 1 || tiles * windows.images >= kTilesOfThread * target.likely_threads);
+}
 
 // Whether the windows of neighbouring output pixels start at neighbouring elements.
 bool HasUnitStrides(const BlockInfo& block) {
@@ -251,7 +322,12 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
   int64_t lanes = target.vector_bytes / dtype.bytes();
   if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
   Schedule probe = *schedule;
-  Windows windows = Describe(probe, block.name, probe.FlattenSpatial(block.name, 1)[0]);
+  std::string input = probe.FlattenSpatial(block.name, 1)[0];
+  Windows windows = Describe(probe, block.name, input);
+  int64_t input_bytes = dtype.bytes();
+  for (const Expr& extent : FindAllocation(probe.function()->body, input)->buffer->shape)
+    input_bytes *= ir::AsConstInt(extent).value_or(1);
+  input_bytes /= std::max<int64_t>(windows.images, 1);
   int64_t taps = 1;
   for (int64_t size : windows.sizes) taps *= size;
   // The im2col matrix of a strided 1x1 convolution is no larger than the copy of the input.
@@ -277,10 +353,14 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
     plan.tile_m = tile.m;
     plan.tile_n = tile.n();
     plan.vector = lanes;
-    plan.cycles = steps * CyclesOf(tile, windows.rows, windows.columns, target);
     plan.limit = steps * static_cast<double>(windows.rows * windows.columns) /
                  static_cast<double>(lanes * target.fma_per_cycle);
-    plans.push_back(plan);
+    for (plan.m_outer = 0; plan.m_outer < 2; ++plan.m_outer) {
+      if (plan.m_outer && !MayHaveChannelsOutside(windows, tile.m, target)) break;
+      plan.cycles = steps * CyclesOf(tile, windows.rows, windows.columns, target) +
+                    CacheCycles(windows, input_bytes, dtype.bytes(), plan, target);
+      plans.push_back(plan);
+    }
   }
   auto best = std::min_element(plans.begin(), plans.end(),
                                [](const P& a, const P& b) { return a.cycles < b.cycles; });
@@ -291,6 +371,15 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
 }
 
 void ApplyDirect(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
+  P outside = *plan;
+  // Results whose channels are no outer loop, as those of groups, are copied together.
+  if (plan->m_outer && Try(schedule, [&](Schedule* attempt) {
+        DirectConvolution(attempt, block, &outside, target).Run();
+      })) {
+    *plan = outside;
+    return;
+  }
+  plan->m_outer = 0;
   DirectConvolution(schedule, block, plan, target).Run();
 }
 

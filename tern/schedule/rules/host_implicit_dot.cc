@@ -94,16 +94,28 @@ std::vector<Plan> ImplicitDotPlans(Schedule* schedule, const BlockInfo& block,
   BlockInfo product = DescribeBlock(probe.At(BlockRef(block.name)));
   std::vector<std::string> rules = DotMatmulRules();
   std::string why;
+  std::vector<std::pair<const Rule*, std::vector<Plan>>> found;
   for (const Rule* rule : RulesFor(BlockKind::kMatmul, target)) {
     if (!Contains(rules, rule->name)) continue;
     try {
       Schedule attempt = probe;
       std::vector<Plan> plans = rule->planned.plans(&attempt, product, target, wanted);
-      if (!plans.empty()) return plans;
+      if (!plans.empty()) found.emplace_back(rule, std::move(plans));
     } catch (const Error& error) {
       if (error.kind() != "ScheduleError") throw;
       why += (why.empty() ? "" : "; ") + rule->name + ": " + error.message();
     }
+  }
+  // The first one whose steps are not refused.
+  for (auto& [rule, plans] : found) {
+    Plan best = *std::min_element(plans.begin(), plans.end(),
+                                  [](const Plan& a, const Plan& b) { return a.cycles < b.cycles; });
+    bool is_last = rule == found.back().first;
+    if (is_last || Try(&probe, [&, rule = rule](Schedule* attempt) {
+          Schedule steps = *attempt;
+          rule->planned.apply(&steps, product, target, &best);
+        }))
+      return plans;
   }
   if (!wanted || !why.empty())
     Refuse(why.empty() ? "the machine has no dot-product instructions" : why);

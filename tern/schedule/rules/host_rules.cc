@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host rules for generic reductions and row fusion. None changes the order in which
-// the terms of one output are combined: results are bit-identical, but for fused rows of functions
-// that say `reassociate`. Each rule below has its loop sketch.
+// Host rules for generic reductions. None changes the order in which the terms of one output are
+// combined: results are bit-identical. Each rule below has its loop sketch.
 #include <algorithm>
 
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/host_elementwise.h"
-#include "tern/schedule/rules/host_reductions.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/schedule/rules/operation_count.h"
 #include "tern/schedule/rules/register_tiles.h"
@@ -271,176 +269,6 @@ void TileMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
               {LoopOfRows(block, plan->tile_m), plan->tile_m, plan->tile_n}, plan);
 }
 
-// ---- Rows of several blocks
-
-struct RowsPlan : HostPlan {
-  int64_t vector = 0;    // lanes of the accumulators of reductions; 0: their order is fixed
-  int64_t unroll = 0;    // of which so many take turns
-  int64_t elements = 0;  // at a time of the blocks that do not reduce; 0: none is contiguous
-
-  static const std::vector<PlanField<RowsPlan>>& Fields() {
-    using P = RowsPlan;
-    static const std::vector<PlanField<P>> fields = {{"vector", &P::vector},
-                                                     {"unroll", &P::unroll},
-                                                     {"elements", &P::elements},
-                                                     {"parallel", &P::parallel}};
-    return fields;
-  }
-  // What it wants of the plans of reductions.
-  Plan reductions() const {
-    Plan plan;
-    if (vector) plan.fields = {{"vector", vector}, {"unroll", unroll}};
-    return plan;
-  }
-};
-
-// What the plans depend on.
-struct RowBlocks {
-  std::vector<ReductionProblem> reductions;
-  // Of a block that does not reduce, along its contiguous axis.
-  struct Elementwise {
-    int64_t rows = 1, steps = 0, most = 0, operations = 0;
-  };
-  std::vector<Elementwise> others;
-};
-RowBlocks DescribeRow(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
-  RowBlocks row;
-  Schedule::Names names = block.members;
-  names.push_back(block.name);
-  for (const std::string& name : names) {
-    if (std::optional<ReductionProblem> problem = RowProblem(schedule, name, target)) {
-      row.reductions.push_back(*problem);
-      continue;
-    }
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule, name));
-    std::optional<size_t> axis = FindVectorAxis(info);
-    if (!axis || LanesFor(info, *axis, target, 2) == 0) continue;
-    RowBlocks::Elementwise one;
-    one.most = LanesFor(info, *axis, target, 2);
-    one.operations = CountArithmetic(FindBlockNamed(schedule, name));
-    int64_t likely = target.likely_steps ? target.likely_steps : kUnknownExtent;
-    for (size_t a = 0; a < info.axes.size(); ++a)
-      if (a == *axis)
-        one.steps = ir::AsConstInt(info.axes[a].extent).value_or(likely);
-      else
-        one.rows *= ir::AsConstInt(info.axes[a].extent).value_or(kUnknownExtent);
-    row.others.push_back(one);
-  }
-  return row;
-}
-
-// As in reduction_plan.h.
-double ReductionCycles(const RowBlocks& row, const TargetInfo& target, const Plan& wanted) {
-  double cycles = 0;
-  for (const ReductionProblem& problem : row.reductions)
-    cycles += BestReductionPlan(problem, target, Wanted<ReductionPlan>(&wanted)).cycles;
-  return cycles;
-}
-// Registers of arithmetic, and their loop.
-double OtherCycles(const RowBlocks& row, const TargetInfo& target, int64_t lanes,
-                   int64_t elements) {
-  double cycles = 0;
-  for (const RowBlocks::Elementwise& one : row.others) {
-    int64_t vector = std::min(elements, one.most), registers = CeilDiv(vector, lanes);
-    cycles += static_cast<double>(one.rows * CeilDiv(one.steps, vector)) *
-              (static_cast<double>(registers * one.operations) /
-                   static_cast<double>(target.fma_per_cycle) +
-               1);
-  }
-  return cycles;
-}
-
-std::vector<RowsPlan> RowsPlans(Schedule* schedule, const BlockInfo& block,
-                                const TargetInfo& target, const Wanted<RowsPlan>& want) {
-  if (RowLoop(*schedule, block).empty()) Refuse("the loops of the rows are not the outer ones");
-  RowBlocks row = DescribeRow(*schedule, block, target);
-  int64_t most_lanes = 0, most_elements = 0;
-  for (const ReductionProblem& one : row.reductions) most_lanes = std::max(most_lanes, one.lanes);
-  for (const RowBlocks::Elementwise& one : row.others)
-    most_elements = std::max(most_elements, one.most);
-  std::vector<RowsPlan> plans;
-  auto halves = [](int64_t most) {
-    std::vector<int64_t> all;
-    for (int64_t number = most; number >= kMinLanes; number /= 2) all.push_back(number);
-    if (all.empty()) all.push_back(0);
-    return all;
-  };
-  std::vector<int64_t> unrolls =
-      most_lanes ? std::vector<int64_t>{4, 2, 1} : std::vector<int64_t>{0};
-  if (int64_t unroll = want.Or(&RowsPlan::unroll, 1);
-      most_lanes && unroll > 1 && unroll < target.vector_registers)
-    unrolls = {unroll};
-  int64_t float_lanes = std::max<int64_t>(target.vector_bytes / 4, 1);
-  for (int64_t vector : halves(most_lanes))
-    for (int64_t unroll : unrolls) {
-      RowsPlan plan;
-      plan.vector = vector;
-      plan.unroll = unroll;
-      double reductions = ReductionCycles(row, target, plan.reductions());
-      for (int64_t elements : halves(most_elements)) {
-        plan.elements = elements;
-        plan.cycles = reductions + OtherCycles(row, target, float_lanes, elements);
-        plans.push_back(plan);
-      }
-    }
-  return plans;
-}
-
-// Vectorizes a block of a fused row along its contiguous axis: in the loop of a reduction that
-// reads its result, or in a loop of its own.
-void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInfo& target,
-                    int64_t elements, const std::vector<VectorReduction>& reductions) {
-  const BlockNode* node = FindBlockNamed(*schedule, name);
-  BlockInfo block = DescribeBlock(node);
-  std::optional<size_t> axis = FindVectorAxis(block);
-  Nest nest = NestOf(schedule->tree(), node);
-  if (!axis || nest.loops.empty()) return;
-  std::string loop = nest.loops.back()->var.name();
-  int64_t lanes = std::min(LanesFor(block, *axis, target, 2), elements);
-  if (block.axes[*axis].loop != loop || lanes == 0) return;
-  for (const VectorReduction& reduction : reductions)
-    if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
-  Try(schedule, [&](Schedule* attempt) {
-    bool whole = Divides(lanes, block.axes[*axis].extent);
-    Lanes split =
-        SplitLanes(attempt, name, loop, lanes, whole ? TailStrategy::kLoop : TailStrategy::kMask);
-    attempt->Vectorize(LoopOf(name, split.inner));
-  });
-}
-
-// fuse_rows: softmax, normalization. A row stays in cache until it is finished.
-//
-//   for row, parallel {
-//     reduce the row            # vector accumulators (host_reductions.h)
-//     elementwise blocks        # in the loop of the next reduction where possible
-//     ...; write the row        # vectors
-//   }
-//
-// Declines where the loops of the rows are not the outer ones, or a block needs other rows.
-void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-              RowsPlan* plan) {
-  int64_t work = WorkOf(*schedule, block.name);
-  Schedule::Names all, others = {block.name};
-  std::vector<VectorReduction> reductions;
-  Plan wanted = plan->reductions();
-  for (const std::string& name : block.members) {
-    work += WorkOf(*schedule, name);
-    std::vector<VectorReduction> made = FactorAll(schedule, name, target, &all, &wanted);
-    if (made.empty()) others.push_back(name);
-    reductions.insert(reductions.end(), made.begin(), made.end());
-  }
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
-  Schedule::Names rows;
-  for (size_t i = 0; i < block.rows.size(); ++i)
-    rows.push_back(LoopOf(block.name, nest.loops[i]->var.name()));
-  ComputeInRows(schedule, all, rows);
-  for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
-  for (const std::string& name : others)
-    VectorizeInRow(schedule, name, target, plan->elements, reductions);
-  for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
-  ParallelizeOuter(schedule, block.name, work, target, plan);
-}
-
 // ---- Anything
 
 // parallel_loops: any block; the fallback.
@@ -470,14 +298,9 @@ void RegisterHostRules() {
   RegisterHostWinogradRules();
   RegisterHostAttentionRules();
   RegisterHostScanRules();
+  RegisterHostRowRule();
   RegisterPrivateCopyRules();
   using K = BlockKind;
-  RegisterRule({.name = "fuse_rows",
-                .description = "row fusion: all blocks of a row in one loop, parallel over rows",
-                .kinds = {K::kSoftmax, K::kNormalization},
-                .fits = IsHost,
-                .priority = 30,
-                .planned = Planned<RowsPlan>(RowsPlans, FuseRows)});
   RegisterRule({.name = "tiled_matmul",
                 .description = "register-tiled GEMM without packing; M and N multiples of the tile",
                 .kinds = {K::kMatmul},

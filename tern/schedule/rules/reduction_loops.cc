@@ -96,6 +96,7 @@ Reduction MatchReduction(const Schedule& schedule, const BlockInfo& block,
   Reduction result;
   result.name = block.name;
   result.contiguous = *ContiguousAxis(block, *read);
+  result.bytes = read->buffer->dtype.bytes();
   result.is_row = block.axes[result.contiguous].kind == IterKind::kReduce;
   for (const std::string& loop : loops.spatial) {
     int64_t extent = ExtentOfLoop(block, loop);

@@ -34,6 +34,7 @@ struct Reduction {
   Schedule::Names outer, inner;  // loops of the reduction; inner ones are adjacent in memory
   Size results, outer_steps, inner_steps, width;  // width: of the columns
   int64_t lanes = 1;
+  int64_t bytes = 4;  // of an element that is read
 
   Size steps() const { return {outer_steps.number * inner_steps.number}; }
 };

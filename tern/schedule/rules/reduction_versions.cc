@@ -26,7 +26,9 @@ constexpr Guess kThreadSteps = {32, 12};
 constexpr int64_t kThreadResults = 1 << 20;
 
 // Up to so many steps are few, and taken as so many: a warp's, or those of a thread block.
-constexpr Guess kFewSteps[] = {{512, 64}, {8192, 4096}};
+constexpr Guess kFewSteps[] = {{128, 64}, {1024, 512}, {8192, 4096}};
+// The same of one result: more are in parts, which a second kernel reduces.
+constexpr Guess kOnePart[] = {{1 << 15, 1 << 14}};
 // Up to so many elements of a row of several blocks are in registers, or shared memory: the loops
 // of a row have as many steps.
 constexpr int64_t kKeptRows[] = {128, 512, 1024, 2048, 4096, 8192, 16384};
@@ -36,9 +38,13 @@ constexpr int64_t kScannedRows[] = {128, 512, 1056, 2112};
 
 // Up to so many neighbouring results are few, and have so many threads, where others have a warp.
 constexpr Guess kFewColumns = {16, 8};
-// On a host, of steps and of rows: vectors that are masked, all but a few lanes, cost what whole
-// ones do.
-constexpr Guess kFewStepsOfHosts[] = {{64, 16}};
+// On a host, where vectors that are masked, all but a few lanes, cost what whole ones do: up to so
+// many steps are one iteration of one accumulator or of several.
+constexpr int64_t kFewStepsOfHosts[] = {16, 64};
+// Of shorter rows LLVM makes vectors along the number of rows, where it knows the length.
+constexpr int64_t kFixedStepsOfHosts[] = {1, 2, 3, 4, 5, 6, 7, 8}, kFixedRowsOfHosts[] = {1, 2};
+// And up to so many elements of a row of several blocks are in registers (host_rows.cc).
+constexpr int64_t kKeptRowsOfHosts[] = {8, 16, 32, 64, 128};
 // The same of one result, of which others are reduced in parts for the threads.
 constexpr Guess kOnePartOfHosts[] = {{1 << 14, 1 << 12}};
 
@@ -115,6 +121,24 @@ std::vector<Var> UnitSteps(const PrimFunc& function) {
     if (fits) vars.emplace_back(extent);
   }
   return vars;
+}
+
+// The one dynamic extent that rows have as their length, of several blocks or of reductions along
+// contiguous memory; null where they have none, or others.
+Var RowLength(const PrimFunc& function) {
+  Var length;
+  std::set<const VarNode*> known = CallersVars(function);
+  for (const BlockInfo& block : DescribeBlocks(function)) {
+    if (block.kind != BlockKind::kReduction) continue;
+    const BlockAccess* read = MainReadOf(block);
+    if (!read) return {};
+    const BlockAxis& last = block.axes[*ContiguousAxis(block, *read)];
+    const auto* extent = last.extent.As<VarNode>();
+    if (last.kind != IterKind::kReduce || !extent || !known.count(extent)) return {};
+    if (length.get() && length.node() != extent) return {};
+    length = Var(extent);
+  }
+  return length;
 }
 
 // Whether every reduction is of one result.
@@ -199,10 +223,11 @@ Expr AreSome(const std::vector<Expr>& sizes) {
 
 }  // namespace
 
-std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const TargetInfo& target) {
+std::vector<FunctionVersion> FindReductionVersions(const PrimFunc& function,
+                                                   const TargetInfo& target) {
   bool is_host = target.is_host_with_vectors() && target.masked_vectors;
   if (!target.has_shared_memory() && !is_host) return {};
-  std::vector<GemmVersion> versions;
+  std::vector<FunctionVersion> versions;
   std::vector<Expr> steps, columns, results = DynamicSizes(function, DynamicResults);
   if (!HasProducts(function)) {
     steps = DynamicSizes(function, DynamicSteps);
@@ -214,11 +239,32 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
       versions.back().target.likely_steps = guess.likely;
     }
   };
+  auto add_bounded = [&](const std::vector<Expr>& sizes, const auto& limits, const Expr& where) {
+    for (int64_t most : limits) {
+      Expr few = AreFew(sizes, most);
+      versions.push_back({.when = where ? few && where : few, .target = target, .bounds = true});
+      versions.back().target.likely_steps = most;
+    }
+  };
+  auto add_fixed = [&](const Var& extent, int64_t value) {
+    Expr is_value = Expr(extent) == ir::MakeConst(extent.dtype(), static_cast<double>(value));
+    versions.push_back({.when = is_value, .target = target, .fixed = extent, .value = value});
+  };
   if (is_host) {
-    for (const Var& one : UnitSteps(function))
-      versions.push_back({Expr(one) == ir::MakeConst(one.dtype(), 1), target, one});
-    if (!steps.empty()) add_steps(kFewStepsOfHosts);
-    if (!steps.empty() && HasOneResult(function)) add_steps(kOnePartOfHosts);
+    for (const Var& one : UnitSteps(function)) add_fixed(one, 1);
+    if (steps.empty()) return versions;
+    bool has_one = HasOneResult(function);
+    Var length = has_one || !versions.empty() ? Var() : RowLength(function);
+    auto add_short = [&](const auto& values, const auto& limits) {
+      for (int64_t value : values)
+        if (length) add_fixed(length, value);
+      add_bounded(steps, limits, {});
+    };
+    if (HasRows(function))
+      add_short(kFixedRowsOfHosts, kKeptRowsOfHosts);
+    else
+      add_short(kFixedStepsOfHosts, kFewStepsOfHosts);
+    if (has_one) add_steps(kOnePartOfHosts);
     return versions;
   }
   if (!steps.empty() && HasColumns(function)) {
@@ -226,21 +272,15 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
     versions.back().target.likely_steps = kThreadSteps.likely;
     versions.back().target.likely_results = kThreadResults;
   }
-  auto add_bounded = [&](const std::vector<Expr>& sizes, const auto& limits) {
-    for (int64_t most : limits) {
-      versions.push_back(
-          {.when = AreFew(sizes, most) && AreSome(sizes), .target = target, .bounds = true});
-      versions.back().target.likely_steps = most;
-    }
-  };
   std::vector<Expr> scans = DynamicSizes(function, DynamicScan);
   if (!steps.empty() && HasRows(function)) {
     // Rows of floats are shared by threads where their order is free.
-    if (HasFlag(function, attr::kReassociate)) add_bounded(steps, kKeptRows);
+    if (HasFlag(function, attr::kReassociate)) add_bounded(steps, kKeptRows, AreSome(steps));
   } else if (!steps.empty()) {
     add_steps(kFewSteps);
+    if (HasOneResult(function)) add_steps(kOnePart);
   } else if (!scans.empty()) {
-    add_bounded(scans, kScannedRows);
+    add_bounded(scans, kScannedRows, AreSome(scans));
   }
   auto add_results = [&](const TargetInfo& base, const Expr& where) {
     if (results.empty()) return;
@@ -258,7 +298,7 @@ std::vector<GemmVersion> FindReductionVersions(const PrimFunc& function, const T
     versions.push_back({when, few, {}});
   }
   add_results(target, {});
-  std::erase_if(versions, [](const GemmVersion& one) { return ir::IsConst(one.when, 0); });
+  std::erase_if(versions, [](const FunctionVersion& one) { return ir::IsConst(one.when, 0); });
   return versions;
 }
 

@@ -25,8 +25,13 @@ namespace tern::schedule {
 // And for few results that are neighbours in memory, of which others are far away:
 //
 //   if q <= 16 { 8 threads along q, the others along what is reduced } else { 32 along q }
-std::vector<GemmVersion> FindReductionVersions(const tir::PrimFunc& function,
-                                               const TargetInfo& target);
+//
+// On hosts with masked vectors rows of a dynamic length, and sums along them, have versions for a
+// few lengths, which are static there, and for as many elements as a few vectors have:
+//
+//   if m == 1 { a static length } else if m <= 16 { one vector } else if m <= 32 { two } ...
+std::vector<FunctionVersion> FindReductionVersions(const tir::PrimFunc& function,
+                                                   const TargetInfo& target);
 
 }  // namespace tern::schedule
 

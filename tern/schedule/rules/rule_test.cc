@@ -6,6 +6,7 @@
 #include "tern/compile.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/rules/default_schedules.h"
+#include "tern/schedule/rules/dot_matmul.h"
 #include "tern/tir/schedule_steps.h"
 #include "tern/tir/text.h"
 
@@ -362,6 +363,47 @@ func add(X: float32[n, 6, 8], Y: float32[n, 6, 8]) {
     PrimFunc copied = Parse(std::string(text) + "\n" + explanation.str("add"));
     EXPECT_EQ(Print(ApplySchedule(copied)->body), Print(scheduled->body));
   }
+}
+
+constexpr const char* kConvolution = R"(
+func conv(X: uint8[1, 14, 14, 64], W: int8[3, 3, 64, 32], Y: int32[1, 12, 12, 32]) {
+  for b in 0..1, y in 0..12, x in 0..12, o in 0..32, r in 0..3, s in 0..3, c in 0..64 {
+    block conv(vb: spatial(1) = b, vy: spatial(12) = y, vx: spatial(12) = x, vo: spatial(32) = o,
+               vr: reduce(3) = r, vs: reduce(3) = s, vc: reduce(64) = c) {
+      init { Y[vb, vy, vx, vo] = int32(0) }
+      Y[vb, vy, vx, vo] = Y[vb, vy, vx, vo] + int32(X[vb, vy + vr, vx + vs, vc]) * int32(W[vr, vs, vc, vo])
+    }
+  }
+})";
+
+// Instructions whose tensor intrinsics nobody has registered: they have plans, of tiles that
+// no others have, and their steps are refused.
+TEST(Rule, DotProductsAreAskedForUntilStepsAreNotRefused) {
+  Schedule schedule(Parse(kConvolution)), other = schedule;
+  target::Target machine;
+  try {
+    machine =
+        target::Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server -threads=97");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.message();
+  }
+  TargetInfo info = TargetInfo::Of(machine);
+  if (Apply(&other, info).rule != "implicit_dot_gemm")
+    GTEST_SKIP() << "this build has no dot-product instructions";
+  DotInstructions nowhere{.rule = "test_refused_dots",
+                          .description = "test",
+                          .priority = 90,
+                          .prefix = "test_nowhere",
+                          .columns = 12,
+                          .step_bytes = 4,
+                          .word_bytes = 4};
+  nowhere.types = {{DataType::UInt(8), DataType::Int(8), DataType::Int(32), "u8s8",
+                    [](const TargetInfo& target) { return target.threads == 97; }}};
+  RegisterDotMatmul(nowhere);
+  RuleResult result = Apply(&schedule, info);
+  EXPECT_EQ(result.rule, "implicit_dot_gemm") << result.steps.str();
+  EXPECT_EQ(result.steps.str().find("test_nowhere"), std::string::npos);
+  EXPECT_NE(result.steps.str().find("tensorize("), std::string::npos);
 }
 
 }  // namespace

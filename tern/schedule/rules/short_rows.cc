@@ -27,7 +27,8 @@ bool IsElementwise(const BlockInfo& block) {
 
 }  // namespace
 
-std::vector<GemmVersion> FindShortRowVersions(const PrimFunc& function, const TargetInfo& target) {
+std::vector<FunctionVersion> FindShortRowVersions(const PrimFunc& function,
+                                                  const TargetInfo& target) {
   bool is_host = target.is_host_with_vectors() && target.masked_vectors;
   if (!target.has_shared_memory() && !is_host) return {};
   std::vector<BlockInfo> blocks = DescribeBlocks(function);
@@ -67,7 +68,7 @@ std::vector<GemmVersion> FindShortRowVersions(const PrimFunc& function, const Ta
   if (conditions.empty()) return {};
   Expr when = conditions[0];
   for (size_t i = 1; i < conditions.size(); ++i) when = when || conditions[i];
-  GemmVersion version{when, target, {}};
+  FunctionVersion version{when, target, {}};
   version.target.likely_columns = is_host ? kLikelyRowOfHosts : kLikelyRow;
   return {version};
 }

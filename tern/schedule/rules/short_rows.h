@@ -15,8 +15,8 @@ namespace tern::schedule {
 // very long one are more than a grid may have. Vectors along a short row of a host are mostly empty
 // in the same way: a broadcast has a version for rows of up to 8 elements, whose vectors may run
 // along the number of rows (host_elementwise.cc).
-std::vector<GemmVersion> FindShortRowVersions(const tir::PrimFunc& function,
-                                              const TargetInfo& target);
+std::vector<FunctionVersion> FindShortRowVersions(const tir::PrimFunc& function,
+                                                  const TargetInfo& target);
 
 }  // namespace tern::schedule
 

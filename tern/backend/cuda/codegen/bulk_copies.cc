@@ -45,6 +45,11 @@ runtime::TensorMapInfo CodeGenCuda::MapOf(const ir::CallNode* node) const {
   for (size_t i = 0; i < copy.box.size(); ++i) {
     std::optional<int64_t> extent = ir::AsConstInt(copy.shape[i]),
                            stride = ir::AsConstInt(copy.strides[i]);
+    auto rows = kernel_args_.find(copy.shape[i].As<ir::VarNode>());
+    if (i == 0 && rows != kernel_args_.end()) {
+      map.first_extent = rows->second;
+      extent = 1;
+    }
     TERN_CHECK(extent && stride) << ir::At(node->span) << node->name << " of "
                                  << first->buffer->name << ", whose sizes are not constant";
     map.shape.push_back(*extent);
@@ -62,8 +67,7 @@ std::string CodeGenCuda::TensorMapParams(const tir::PrimFunc& function) {
   tensor_maps_.clear();
   kernel_args_.clear();
   for (size_t i = 0; i < function->params.size(); ++i)
-    if (function->params[i].is_tensor())
-      kernel_args_[function->params[i].var.node()] = static_cast<int64_t>(i);
+    kernel_args_[function->params[i].var.node()] = static_cast<int64_t>(i);
   std::string params;
   for (const ir::CallNode* copy : scan.copies) {
     runtime::TensorMapInfo map = MapOf(copy);

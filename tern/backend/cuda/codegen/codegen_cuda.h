@@ -102,7 +102,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   bool EmitBarrierCall(const ir::CallNode* node);  // whether it is one
 
   std::vector<runtime::TensorMapInfo> tensor_maps_;    // of the kernel being written
-  std::map<const ir::VarNode*, int64_t> kernel_args_;  // the tensors among its arguments
+  std::map<const ir::VarNode*, int64_t> kernel_args_;  // the number of each argument
   int64_t threads_ = 0;                                // of its blocks
   bool sets_registers_ = false;                        // whether its warps trade registers
 

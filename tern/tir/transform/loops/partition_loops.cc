@@ -23,8 +23,9 @@ namespace tern::tir {
 namespace {
 
 constexpr int kMaxNodes = 1000;
-// Of loops whose body is a step of matrix instructions, each of which takes as long as many others.
-constexpr int kMaxNodesOfMatrices = 8000;
+// Of loops in which threads meet, as in matrix instructions, each of which takes as long as many
+// others.
+constexpr int kMaxNodesOfMeeting = 8000;
 // The last tile of a loop has a body for each number of iterations up to here.
 constexpr int64_t kMaxTile = 8;
 
@@ -64,15 +65,17 @@ struct Threads {
   ir::VarMap lets;
 };
 
-// Whether a step of the loop does, not one of a loop inside.
-bool MultipliesMatrices(const Stmt& stmt) {
+// Whether threads meet in a step of the loop, not in one of a loop inside: groups of warps multiply
+// matrices there, or lanes of a warp exchange values.
+bool ThreadsMeet(const Stmt& stmt) {
   struct Finder : StmtVisitor {
     using StmtVisitor::VisitNode;
     void VisitNode(const ForNode* node) override {
       if (node->for_kind == ForKind::kUnrolled) VisitChildren(node);
     }
     void VisitNode(const ir::CallNode* node) override {
-      found |= IsWarpGroupOperation(node);
+      found |=
+          IsWarpGroupOperation(node) || (IsWarpOperation(node) && !IsWarpMatrixOperation(node));
       VisitChildren(node);
     }
     bool found = false;
@@ -120,8 +123,8 @@ class LimitFinder : public StmtVisitor {
         analyzer_(analyzer),
         threads_(threads),
         is_masked_(std::move(is_masked)),
-        is_uniform_(!threads.vars.empty() && MultipliesMatrices(loop->body)),
-        max_nodes_(is_uniform_ ? kMaxNodesOfMatrices : kMaxNodes) {
+        is_uniform_(!threads.vars.empty() && ThreadsMeet(loop->body)),
+        max_nodes_(is_uniform_ ? kMaxNodesOfMeeting : kMaxNodes) {
     Visit(loop->body);
     std::erase_if(limits_, [&](const Limit& limit) { return spoiled_.count(limit.comparison); });
     // Masks cost nothing beside a loop, and less than a second one.
@@ -533,8 +536,9 @@ class Partitioner : public AnalyzedMutator {
     });
   }
 
-  // The loop stays whole: multiplications run on from one iteration to the next. What has
-  // conditions has a version without them, for the iterations in which all of them hold.
+  // The loop stays whole: multiplications run on from one iteration to the next, and lanes exchange
+  // values. What has conditions has a version without them, for the iterations in which all of them
+  // hold.
   Stmt ChooseInside(const ForNode* node, const std::vector<Limit>& limits) {
     Decider inside;
     std::vector<Expr> bounds;

@@ -24,12 +24,11 @@ namespace tern::tir {
 //   but masks depends on the end: a second tile would be more code, and no faster. Masks may be in
 //   further serial loops in which they stay the same, as those over the rows of a block of columns.
 // - Loops with a block, a barrier, a thread loop, shared memory or over a thousand nodes stay.
-// - So do loops in which lanes of a warp exchange values: where a bound depends on the lane, lanes
-//   would meet in different loops.
-// - Loops that multiply on matrix units of groups of warps stay whole, too: multiplications run on
-//   from one iteration to the next. What threads compute in registers there has two versions,
-//   chosen by a bound that is the same for all of them: tiles on the diagonal of a causal mask, and
-//   others.
+// - Loops in which lanes of a warp exchange values stay whole, too: where a bound depends on the
+//   lane, lanes would meet in different loops. So do those that multiply on matrix units of groups
+//   of warps: multiplications run on from one iteration to the next. What threads compute in
+//   registers there has two versions, chosen by a bound that is the same for all of them: tiles on
+//   the diagonal of a causal mask, and others.
 //
 // Before:  for k in 0..n { acc = multiply(..)
 //            for i { x[i] = select(k * 8 + i <= t, acc[i], 0) } }

@@ -69,13 +69,15 @@ class CopyMatcher {
       std::optional<int64_t> extent = ir::AsConstInt(tensor->shape[d]);
       std::optional<int64_t> given =
           tensor->strides.empty() ? std::optional(stride) : ir::AsConstInt(tensor->strides[d]);
-      if (!extent || !given) return Fail(tensor->name + " has sizes that are not constant");
+      bool is_rows = d == 0 && tensor->shape[d].As<VarNode>();  // no stride depends on them
+      if (!given || (!extent && !is_rows))
+        return Fail(tensor->name + " has sizes that are not constant");
       bool is_last = d + 1 == tensor->shape.size();
       if (is_last ? *given != 1 : *given * tensor->dtype.bytes() % kStrideBytes != 0)
         return Fail("a stride of " + tensor->name + " is no multiple of " +
                     std::to_string(kStrideBytes) + " bytes");
       copied_.strides[d] = Expr(*given);
-      stride = *given * *extent;
+      stride = *given * extent.value_or(1);
       const auto* axis = load_->indices[d].As<VarNode>();
       auto is_axis = [&](const BlockIter& iter) { return iter.var.node() == axis; };
       auto iter = std::find_if(block_->iters.begin(), block_->iters.end(), is_axis);
@@ -277,6 +279,7 @@ BulkCopies MakeCopiesBulk(const Stmt& kernel) {
   if (!maker.why.empty()) return {{}, {}, maker.why};
   Expr condition;
   for (const Buffer& source : maker.sources) {
+    if (source->alignment >= kStrideBytes) continue;
     Expr aligned = ir::CallNode::Make(intrinsic::kIsAligned, {source->data, Expr(kStrideBytes)},
                                       DataType::Void(), source->span);
     condition = condition ? condition && aligned : aligned;

@@ -25,9 +25,10 @@ bool TakesBulkCopies(const PrimFunc& function);
 //          } }
 struct BulkCopies {
   Stmt stmt;        // null where a copy is none of a box
-  Expr is_aligned;  // the condition that it may run on
-  std::string why;  // it is null: the tensor's sizes are not constant, its strides no multiples of
-                    // 16 bytes, the copy computes, zeros begin elsewhere than the tensor ends
+  Expr is_aligned;  // the condition that it may run on; null: none
+  std::string why;  // it is null: the tensor's sizes, but for the first one, are not constant, its
+                    // strides no multiples of 16 bytes, the copy computes, zeros begin elsewhere
+                    // than the tensor ends
 };
 BulkCopies MakeCopiesBulk(const Stmt& kernel);
 

@@ -2,6 +2,7 @@
 #include "tern/tir/transform/threads/lower_thread_reductions.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "tern/arith/analyzer.h"
@@ -105,6 +106,10 @@ class KernelLowerer : public StmtMutator {
   }
   Stmt MutateNode(const BlockNode* node, const Stmt& self) override {
     return IsAlongThreads(node) ? Lower({{}, {}, node}) : OnFirstThread(node, self);
+  }
+  Stmt MutateNode(const AllocateNode* node, const Stmt& self) override {
+    threads_around_[node->buffer->data.node()] = threads_;
+    return MutateChildren(node, self);
   }
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
     if (arith::IsIndexType(node->value.dtype())) {
@@ -240,15 +245,32 @@ class KernelLowerer : public StmtMutator {
         if (linear) binding = linear->rest;
       }
     }
-    for (size_t i = 0; i < update.results.size(); ++i)
+    for (size_t i = 0; i < update.results.size(); ++i) {
       CheckResult(block, update, update.results[i], update.indices[i]);
+      CheckOwner(block, axes, update.results[i], IsOfThreads(update));
+    }
     CheckOrder(block, axes, update);
+  }
+  // Whether every thread has results of its own.
+  static bool IsOfThreads(const ReductionStep& update) {
+    return OwnerOf(update.results[0]->scope) == ScopeOwner::kThread;
+  }
+  // One result that threads have their own copies of is allocated around their loops.
+  void CheckOwner(const BlockNode* block, const std::vector<int>& axes, const Buffer& result,
+                  bool of_threads) const {
+    bool is_own = OwnerOf(result->scope) == ScopeOwner::kThread;
+    auto around = threads_around_.find(result->data.node());
+    bool is_inside = around != threads_around_.end() &&
+                     std::any_of(axes.begin(), axes.end(),
+                                 [&](int axis) { return around->second[axis] != nullptr; });
+    if (is_own && is_inside)
+      Refuse(block, result->name + " is " + StorageScopeName(result->scope) +
+                        " memory, of which every thread has its own");
+    if (is_own != of_threads)
+      Refuse(block, "of its results some are memory of a thread, and others are not");
   }
   static void CheckResult(const BlockNode* block, const ReductionStep& update, const Buffer& result,
                           const std::vector<Expr>& indices) {
-    if (OwnerOf(result->scope) == ScopeOwner::kThread)
-      Refuse(block, result->name + " is " + StorageScopeName(result->scope) +
-                        " memory, of which every thread has its own");
     for (const Expr& value : update.values)
       if (AnyExpr(value, [&](const Expr& e) {
             const auto* load = e.As<ir::BufferLoadNode>();
@@ -346,6 +368,7 @@ class KernelLowerer : public StmtMutator {
     bool wraps = (op == ExprKind::kAdd || op == ExprKind::kMul) && dtype.is_int();
     return wraps ? DataType::UInt(dtype.bits()) : dtype;
   }
+  static Expr And(const Expr& a, const Expr& b) { return !a.get() ? b : !b.get() ? a : a && b; }
   static Expr Convert(DataType dtype, const Expr& expr) {
     return expr.dtype() == dtype ? expr : ir::CastNode::Make(dtype, expr, expr.span());
   }
@@ -560,7 +583,8 @@ class KernelLowerer : public StmtMutator {
     return start;
   }
 
-  // One thread updates the results; the init comes first where this is the start of the reduction.
+  // One thread updates the results, or each of them its own; the init comes first where this is the
+  // start of the reduction.
   Stmt WriteResult(const Region& region, const std::vector<int>& axes, const ReductionStep& update,
                    const std::vector<Expr>& totals, const Expr& index) const {
     const BlockNode* block = region.block;
@@ -588,8 +612,8 @@ class KernelLowerer : public StmtMutator {
       if (!ir::IsConst(first, 1)) init = IfThenElseNode::Make(first, init, {}, span);
       write = SeqNode::Make({init, write}, span);
     }
-    Expr one = index == Expr(0);
-    return IfThenElseNode::Make(predicate ? one && predicate : one, write, {}, span);
+    Expr first = IsOfThreads(update) ? Expr() : index == Expr(0), who = And(first, predicate);
+    return who.get() ? IfThenElseNode::Make(who, write, {}, span) : write;
   }
   static Stmt WritePlain(const ReductionStep& update, const std::vector<Expr>& indices,
                          const Expr& total, const Span& span) {
@@ -601,8 +625,10 @@ class KernelLowerer : public StmtMutator {
 
   KernelShape shape_;
   PrimFunc function_;
-  std::array<Expr, kNumThreadAxes> extents_;              // of the launch; null: not bound
-  std::array<const ForNode*, kNumThreadAxes> threads_{};  // the loops around
+  std::array<Expr, kNumThreadAxes> extents_;  // of the launch; null: not bound
+  using ThreadLoops = std::array<const ForNode*, kNumThreadAxes>;
+  ThreadLoops threads_{};                                 // the loops around
+  std::map<const VarNode*, ThreadLoops> threads_around_;  // around the allocations of addresses
   std::set<const VarNode*> read_;                         // addresses, in the kernel
   ir::VarMap lets_;
   std::set<const VarNode*> dependent_;  // definitions too large to inline that depend on the thread

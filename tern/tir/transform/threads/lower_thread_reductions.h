@@ -12,6 +12,9 @@ namespace tern::tir {
 // After:   for t bind(threadIdx.x) { x = A[t]   x = x + warp_shuffle_down(x, 16) ...
 //                                    if t == 0 { S[0] = x } }
 //
+// A result in memory of a thread that is allocated around the loops over the threads is one that
+// each of them has a copy of: all threads get it.
+//
 // Each thread reduces its part in local memory. Parts are combined by warp shuffles where the
 // target has warps and the lanes are adjacent, else as a tree in shared memory with barriers.
 //

@@ -523,7 +523,9 @@ class Pipeliner : public AnalyzedMutator {
     in_launch_ = outer;
     if (takes_bulk_ && !in_launch_ && node->for_kind == ForKind::kThread && HasRoles(self))
       if (BulkCopies copies = MakeCopiesBulk(CopyWithFreshDefs(self)); copies.stmt)
-        return IfThenElseNode::Make(copies.is_aligned, copies.stmt, result, node->span);
+        return copies.is_aligned
+                   ? IfThenElseNode::Make(copies.is_aligned, copies.stmt, result, node->span)
+                   : copies.stmt;
     if (!IsPipelined(node)) return result;
     return LoopPipeliner(result.As<ForNode>(), analyzer_, takes_async_ && in_launch_).Run();
   }

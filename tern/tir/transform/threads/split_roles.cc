@@ -190,17 +190,18 @@ class RoleSplitter {
   }
 
   void ChooseGrid() {
-    int64_t total = 1;
-    for (const ForNode* loop : blocks_) {
-      std::optional<int64_t> extent = ir::AsConstInt(loop->extent);
-      if (!extent) grid_ = 0;
-      total *= extent.value_or(1);
-    }
+    Expr total(int64_t{1});
+    for (const ForNode* loop : blocks_) total = total * ExtentOf(loop);
+    tiles_ = analyzer_.Simplify(total);
     // Every block has its tile anyway: one group's.
-    if (total <= grid_ || !ir::AsConstInt(loop_->extent)) grid_ = 0;
+    if (ir::AsConstInt(tiles_).value_or(grid_ + 1) <= grid_ || !ir::AsConstInt(loop_->extent))
+      grid_ = 0;
     if (grid_ == 0 && turns_ > 1) turns_ = groups_ = 1;
   }
 
+  static Expr ExtentOf(const ForNode* loop) {
+    return ir::CastNode::Make(DataType::Int(64), loop->extent);
+  }
   static Buffer MakeBarriers(const std::string& name, int64_t count) {
     auto buffer = ffi::Make<BufferNode>();
     buffer->name = name;
@@ -489,18 +490,18 @@ class RoleSplitter {
     if (grid_ == 0) return body;
     Expr rest = tile * grid_ + block;
     Stmt result = body;
-    int64_t total = 1;
+    Expr inner(int64_t{1});
     for (size_t i = blocks_.size(); i-- > 0;) {  // the last axis, x, is the fastest
       const ForNode* loop = blocks_[i];
-      int64_t extent = *ir::AsConstInt(loop->extent);
-      Expr index = extent == 1 ? Expr(int64_t{0})
-                   : i == 0    ? ir::FloorDiv(rest, Expr(total))
-                               : ir::FloorMod(ir::FloorDiv(rest, Expr(total)), Expr(extent));
+      Expr extent = ExtentOf(loop);
+      Expr index = ir::IsConst(extent, 1) ? Expr(int64_t{0})
+                   : i == 0               ? ir::FloorDiv(rest, inner)
+                                          : ir::FloorMod(ir::FloorDiv(rest, inner), extent);
       if (index.dtype() != loop->var.dtype()) index = ir::CastNode::Make(loop->var.dtype(), index);
       result = LetStmtNode::Make(loop->var, index, result, loop->span);
-      total *= extent;
+      inner = analyzer_.Simplify(inner * extent);
     }
-    Expr count = ir::FloorDiv(Expr(total + grid_ - 1) - block, Expr(grid_));
+    Expr count = ir::FloorDiv(tiles_ + Expr(grid_ - 1) - block, Expr(grid_));
     Var loop = tile;
     if (every > 1) {
       loop = Var("turn", DataType::Int(64));
@@ -568,9 +569,12 @@ class RoleSplitter {
     result = ForNode::Make(group_, ir::IntImmNode::Make(group_.dtype(), 0),
                            ir::IntImmNode::Make(group_.dtype(), groups_ + 1), ForKind::kThread,
                            result, group_axis_, span_);
-    if (grid_ > 0)
-      return ForNode::Make(block, Expr(int64_t{0}), Expr(grid_), ForKind::kThread, result,
-                           "blockIdx.x", span_);
+    if (grid_ > 0) {
+      // Of a dynamic number no blocks without a tile: for none, there is no launch.
+      Expr blocks = ir::AsConstInt(tiles_) ? Expr(grid_) : ir::MinNode::Make(tiles_, Expr(grid_));
+      return ForNode::Make(block, Expr(int64_t{0}), blocks, ForKind::kThread, result, "blockIdx.x",
+                           span_);
+    }
     for (size_t i = blocks_.size(); i-- > 0;)
       result = blocks_[i]->With(blocks_[i]->min, blocks_[i]->extent, result);
     return result;
@@ -586,6 +590,7 @@ class RoleSplitter {
   std::string group_axis_ = kGroupAxis;
   int64_t groups_ = 1, turns_ = 1;  // that compute, and that take turns
   int64_t versions_ = 0, grid_ = 0, multiplications_ = 0;
+  Expr tiles_;                               // of all blocks
   Buffer turn_;                              // barriers of groups that take turns
   std::vector<const AllocateNode*> memory_;  // of a step
   std::vector<Stmt> steps_, copies_;         // the statements of a step

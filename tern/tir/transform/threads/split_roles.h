@@ -72,9 +72,10 @@ namespace tern::tir {
 //              matrix_wait(0)   arrive(v_empty[the last s])   arrive(q_empty)
 //
 // No step waits for all consumers: groups of warps drift apart, and one multiplies while another
-// one computes. Where the number of steps is not constant a block has one tile. Throws ValueError
-// where threads share other memory, or read tiles but to multiply: a barrier of all would wait for
-// the role that is not there.
+// one computes. Where the number of steps is not constant a block has one tile; of a number of
+// tiles that is not, there are as many blocks, at most 132. Throws ValueError where threads share
+// other memory, or read tiles but to multiply: a barrier of all would wait for the role that is not
+// there.
 PrimFunc SplitRoles(const PrimFunc& function);
 
 }  // namespace tern::tir
