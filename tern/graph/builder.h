@@ -116,6 +116,8 @@ class Rewriter {
   // Inside of the region that is made now.
   Value Here(Value value);
   void Define(const Value& old, const Value& value);
+  // Notes how many regions the value is inside of, unless that is known.
+  void Put(const Value& value, size_t level);
 
   void RunNodes(const std::vector<Node>& nodes);
   std::vector<Value> RunIf(const Node& node);
@@ -130,8 +132,14 @@ class Rewriter {
   Builder* outermost_ = nullptr;
   std::vector<RegionBuilder*> regions_;  // that are made now, from the outermost in
   std::map<const ValueNode*, Value> map_;
-  std::map<const ValueNode*, size_t> level_;  // by value: of how many regions it is inside
-  std::set<const ValueNode*> hoisted_;        // computed from constants, outside of all regions
+  // Of how many regions a value is inside. It keeps the value: a region that is made again, for more
+  // general extents, drops its values, and others would lie at their addresses.
+  struct Place {
+    Value value;
+    size_t level;
+  };
+  std::map<const ValueNode*, Place> places_;
+  std::set<const ValueNode*> hoisted_;  // computed from constants, outside of all regions
 };
 
 }  // namespace tern::graph

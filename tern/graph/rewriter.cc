@@ -19,11 +19,11 @@ Value Rewriter::Lookup(const Value& value) {
 
 Value Rewriter::Here(Value value) {
   if (!value || value->constant) return value;
-  auto level = level_.find(value.get());
-  TERN_ICHECK(level != level_.end()) << "value " << value->name << " is of no graph";
-  for (size_t i = level->second; i < regions_.size(); ++i) {
+  auto place = places_.find(value.get());
+  TERN_ICHECK(place != places_.end()) << "value " << value->name << " is of no graph";
+  for (size_t i = place->second.level; i < regions_.size(); ++i) {
     value = regions_[i]->Capture(value);
-    level_.try_emplace(value.get(), i + 1);
+    Put(value, i + 1);
   }
   return value;
 }
@@ -32,7 +32,11 @@ Value Rewriter::Map(const Value& value) { return Here(Lookup(value)); }
 
 void Rewriter::Define(const Value& old, const Value& value) {
   map_[old.get()] = value;
-  if (value && !value->constant) level_.try_emplace(value.get(), regions_.size());
+  if (value && !value->constant) Put(value, regions_.size());
+}
+
+void Rewriter::Put(const Value& value, size_t level) {
+  places_.try_emplace(value.get(), Place{value, level});
 }
 
 Function Rewriter::Run(const Function& function) {
@@ -40,7 +44,7 @@ Function Rewriter::Run(const Function& function) {
   Builder builder(function->name);
   outermost_ = &builder;
   map_.clear();
-  level_.clear();
+  places_.clear();
   hoisted_.clear();
   for (const Value& param : function->params)
     Define(param, builder.Param(param->name, param->type, param->span));
@@ -140,7 +144,7 @@ std::vector<Value> Rewriter::RunLoop(const Node& node) {
       Current(), trips, condition, carried,
       [&](RegionBuilder& region, const std::vector<Value>& params) {
         std::vector<Value> args = params;
-        for (const Value& param : params) level_[param.get()] = regions_.size() + 1;
+        for (const Value& param : params) Put(param, regions_.size() + 1);
         args.insert(args.end(), captures.begin(), captures.end());
         return RunRegion(region, parts.body, args);
       },
