@@ -27,6 +27,7 @@ REASONS = {
     "lanes": "the driver loads and stores element by element, each with a check of its bounds",
     "threads": "the driver's threads are a loop between barriers: what they accumulate is in memory",
     "atomics": "floats are added by a loop of compare-exchange, as OpenCL C 1.2 has no other way",
+    "dots": "the host has instructions for dot products of these types, and OpenCL C has no name for them",
     "scalar": "the driver's compiler makes no vectors of these loops",
     "unknown": "not looked into",
 }
@@ -42,6 +43,8 @@ def reason(kind, workload, seconds, rules):
         return "half"
     if "rule atomic_updates" in rules:
         return "atomics"
+    if "rule widen_" in rules:
+        return "dots"
     if SHARING.search(rules):
         return "threads"
     return "scalar" if re.search("rule coalesced_elementwise", rules) else "unknown"
