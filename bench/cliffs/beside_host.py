@@ -15,6 +15,8 @@ SLOW = 10
 SMALL, MEDIUM = 20_000, 300_000
 SECONDS = 60
 UNITS = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}
+# The targets: pocl's device is a processor.
+TARGETS = {"opencl": "opencl -processor=1", "vulkan": "vulkan"}
 # What a launch costs, in microseconds, measured with one element.
 LAUNCH = {"opencl": 15, "vulkan": 50}
 # Rules whose threads share memory, or have accumulators.
@@ -25,6 +27,7 @@ REASONS = {
     "lanes": "the driver loads and stores element by element, each with a check of its bounds",
     "threads": "the driver's threads are a loop between barriers: what they accumulate is in memory",
     "atomics": "floats are added by a loop of compare-exchange, as OpenCL C 1.2 has no other way",
+    "dots": "the host has instructions for dot products of these types, and OpenCL C has no name for them",
     "scalar": "the driver's compiler makes no vectors of these loops",
     "unknown": "not looked into",
 }
@@ -40,6 +43,8 @@ def reason(kind, workload, seconds, rules):
         return "half"
     if "rule atomic_updates" in rules:
         return "atomics"
+    if "rule widen_" in rules:
+        return "dots"
     if SHARING.search(rules):
         return "threads"
     return "scalar" if re.search("rule coalesced_elementwise", rules) else "unknown"
@@ -106,10 +111,10 @@ def run(options, explain):
                     inputs += ["--input", f"{tensor.name}={path}"]
             host, _ = measure(options.tern, source, "llvm -mcpu=native", inputs)
             for kind in options.beside_llvm:
-                device, failed = measure(options.tern, source, kind, inputs)
+                device, failed = measure(options.tern, source, TARGETS[kind], inputs)
                 entry = {"name": workload.name, "note": workload.note, "device": kind, "llvm_us": host, "device_us": device, "reason": failed}
                 if host and device and device > SLOW * host:
-                    entry["reason"] = REASONS[reason(kind, workload, device, " ".join(explain(options.tern, source, kind)))]
+                    entry["reason"] = REASONS[reason(kind, workload, device, " ".join(explain(options.tern, source, TARGETS[kind])))]
                     slow += 1
                 times = f"{host:9.1f} {device:10.1f} us {device / host:7.1f}" if host and device else "no time"
                 print(f"{kind:7} {workload.family:22} {workload.note[:44]:44} {times}  {entry['reason']}")

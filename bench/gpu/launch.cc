@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// launch FILE: what the launch of a kernel costs its caller, through a compiled file whose function
-// takes tensors alone, and how long a graph of 64 of them takes, where the device has graphs;
-// beside them what a bare cuLaunchKernel and a bare graph of the driver take, where FILE is for
-// CUDA.
+// launch FILE...: what the launch of a kernel costs its caller, through a compiled file whose
+// function takes tensors alone, and how long a graph of 64 of them takes, where the device has
+// graphs; beside them what a bare cuLaunchKernel and a bare graph of the driver take, where FILE is
+// for CUDA. Of the launch also what its parts take: the kernel as host code calls it, and the
+// plugin.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -62,9 +63,65 @@ void Measure(const std::vector<Way*>& ways) {
 // The first function of a file, on arguments that live as long as the process, and a graph of it
 // where there are graphs.
 struct Ours {
-  Way launch;
+  Way launch, kernel, plugin;
+  size_t num_args = 0;  // of the kernel
   std::optional<Way> graph;
 };
+
+// What the plugin launches: one block of 32 threads, on `memory`.
+struct PluginLaunch {
+  PluginLaunch(const DeviceArtifact& artifact, const KernelInfo& info, std::vector<void*> memory)
+      : loader(FindKernelLoader(artifact.kind)), memory(std::move(memory)) {
+    for (size_t i = 0; i < info.args.size(); ++i) {
+      args.push_back(&this->memory[i]);
+      sizes.push_back(static_cast<uint64_t>(info.args[i].bytes()));
+      kinds.push_back(info.args[i].is_handle());
+    }
+    launch = {.grid = {1, 1, 1},
+              .block = {32, 1, 1},
+              .num_args = static_cast<int32_t>(args.size()),
+              .args = args.data(),
+              .arg_sizes = sizes.data(),
+              .arg_is_memory = kinds.data(),
+              .size = sizeof launch,
+              .version = TERN_PLUGIN_API_VERSION,
+              .arg_kinds = kinds.data(),
+              .cluster = {1, 1, 1}};
+    kernel = loader->GetKernel(loader->Load(0, artifact.fmt, artifact.payload),
+                               artifact.fmap.begin()->first);
+  }
+  PluginLaunch(const PluginLaunch&) = delete;
+
+  const KernelLoader* loader;
+  void* kernel;
+  std::vector<void*> memory;
+  std::vector<const void*> args;
+  std::vector<uint64_t> sizes;
+  std::vector<uint8_t> kinds;
+  TernLaunch launch{};
+};
+
+// The parts of a call of the module's only kernel, whose tensors are those of the call.
+void AddParts(Ours& ours, const ffi::Module& module, const std::vector<ffi::Any>& tensors) {
+  const ffi::Module& kernels = module->imports().at(0);
+  DeviceArtifact artifact = LoadDeviceArtifact(kernels->kind(), kernels->SaveToBytes());
+  const auto& [name, info] = *artifact.fmap.begin();
+  ours.num_args = info.args.size();
+  std::vector<void*> memory;
+  for (const ffi::Any& tensor : tensors) memory.push_back(tensor.As<Tensor>()->view().data);
+  memory.resize(ours.num_args);
+  auto values = std::make_shared<std::vector<ffi::Any>>(1, ffi::Any(0));
+  for (size_t i = 0; i < ours.num_args; ++i)
+    values->push_back(info.args[i].is_handle() ? ffi::Any(memory[i]) : ffi::Any(32));
+  for (const std::string& tag : info.launch_tags)
+    values->emplace_back(tag == "threadIdx.x" ? 32 : 1);
+  std::vector<ffi::AnyView> views(values->begin(), values->end());
+  ffi::Function kernel = kernels->GetFunction(name);
+  ours.kernel = {[kernel, views, values] { kernel.CallPacked(views); }, ours.launch.wait};
+  auto plugin = std::make_shared<PluginLaunch>(artifact, info, memory);
+  ours.plugin = {[plugin] { plugin->loader->Launch(plugin->kernel, plugin->launch); },
+                 ours.launch.wait};
+}
 Ours ThroughTern(const Artifact& artifact) {
   auto module = std::make_shared<ffi::Module>(artifact.Load());
   const FunctionInfo& info = artifact.meta().functions.at(0);
@@ -75,10 +132,11 @@ Ours ThroughTern(const Artifact& artifact) {
   std::vector<ffi::AnyView> views(args->begin(), args->end());
   const TernDevice device = {kind.device_type(), 0};
   LoadKernels(*module, device);
-  Ours ours{.launch = {[function, views, module, args] { function.CallPacked(views); },
-                       [&kind] { kind.Synchronize(0); }},
-            .graph = std::nullopt};
+  Ours ours;
+  ours.launch = {[function, views, module, args] { function.CallPacked(views); },
+                 [&kind] { kind.Synchronize(0); }};
   ours.launch.launch();
+  AddParts(ours, *module, *args);
   if (!kind.HasGraphs()) return ours;
   auto stream = std::make_shared<Stream>(device);
   Capture capture(*stream);
@@ -95,11 +153,15 @@ Ours ThroughTern(const Artifact& artifact) {
   return ours;
 }
 
-// As small as the kernel that it stands beside: two pointers, one block of 32 threads.
-constexpr const char* kPtx = R"(.version 7.0
+// As small as the kernel that it stands beside: as many arguments, one block of 32 threads.
+std::string PtxOf(size_t num_args) {
+  std::string params = ".param .u64 a, .param .u64 b";
+  for (size_t i = 2; i < num_args; ++i) params += ", .param .u64 a" + std::to_string(i);
+  return R"(.version 7.0
 .target sm_50
 .address_size 64
-.visible .entry trivial(.param .u64 a, .param .u64 b) {
+.visible .entry trivial()" +
+         params + R"() {
   .reg .b32 %r<2>;
   .reg .f32 %f<2>;
   .reg .b64 %d<6>;
@@ -114,6 +176,7 @@ constexpr const char* kPtx = R"(.version 7.0
   ret;
 }
 )";
+}
 
 // The driver's functions by name; what they return is 0, or the error.
 class BareDriver {
@@ -138,7 +201,7 @@ class BareDriver {
 struct Bare {
   Way launch, graph;
 };
-Bare ThroughDriver() {
+Bare ThroughDriver(size_t num_args) {
   BareDriver driver;
   int device = 0;
   void *context = nullptr, *module = nullptr, *kernel = nullptr;
@@ -147,11 +210,12 @@ Bare ThroughDriver() {
   driver.Call("cuDeviceGet", &device, 0);
   driver.Call("cuDevicePrimaryCtxRetain", &context, device);
   driver.Call("cuCtxSetCurrent", context);
-  driver.Call("cuModuleLoadData", &module, kPtx);
+  driver.Call("cuModuleLoadData", &module, PtxOf(num_args).c_str());
   driver.Call("cuModuleGetFunction", &kernel, module, "trivial");
   driver.Call("cuMemAlloc_v2", &a, size_t{128});
   driver.Call("cuMemAlloc_v2", &b, size_t{128});
-  static void* args[] = {&a, &b};
+  auto* args = new void*[std::max<size_t>(num_args, 2)];
+  for (size_t i = 0; i < num_args; ++i) args[i] = i % 2 ? &b : &a;
   auto* launch = driver.Find<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              unsigned, void*, void**, void**>("cuLaunchKernel");
   auto* wait = driver.Find<>("cuCtxSynchronize");
@@ -177,12 +241,15 @@ int Main(const std::string& path) {
   const std::string& device = artifact.meta().device;
   Ours ours = ThroughTern(artifact);
   std::optional<Bare> bare;
-  if (device == "cuda") bare = ThroughDriver();
-  std::vector<Way*> launches{&ours.launch}, graphs;
+  if (device == "cuda") bare = ThroughDriver(ours.num_args);
+  std::vector<Way*> launches{&ours.launch, &ours.kernel, &ours.plugin}, graphs;
   if (bare) launches.push_back(&bare->launch);
   Measure(launches);
   double time = ours.launch.Median();
-  std::printf("%s through Tern: %.3f us for a launch\n", device.c_str(), time);
+  std::printf(
+      "%s through Tern: %.3f us for a launch of %zu arguments, of the kernel %.3f, by the plugin "
+      "%.3f\n",
+      device.c_str(), time, ours.num_args, ours.kernel.Median(), ours.plugin.Median());
   if (bare)
     std::printf("cuLaunchKernel: %.3f us for a launch, ratio %.3f\n", bare->launch.Median(),
                 time / bare->launch.Median());
@@ -204,8 +271,10 @@ int Main(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc == 2) return tern::runtime::Main(argv[1]);
-    std::fprintf(stderr, "usage: tern_bench_launch FILE\n");
+    int status = argc > 1 ? 0 : 2;
+    for (int i = 1; i < argc && status == 0; ++i) status = tern::runtime::Main(argv[i]);
+    if (status == 2) std::fprintf(stderr, "usage: tern_bench_launch FILE...\n");
+    return status;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tern_bench_launch: error: %s\n", error.what());
   }

@@ -64,7 +64,7 @@ class TableMaker {
                                    [](const Param& param) { return param.is_tensor(); });
     if (has_tensors && facts_.device_type != kTernDeviceCpu) table_.device = NewSlot();
     // Extents first: an offset may use variables that any of them defines.
-    is_simple_ = facts_.device_type == kTernDeviceCpu;
+    is_simple_ = facts_.has_addresses;
     std::vector<std::vector<Expr>> shapes;
     for (const Param& param : params) {
       shapes.emplace_back();

@@ -217,6 +217,33 @@ TEST_F(ArgumentTableTest, TheDeviceIsThatOfTensors) {
   EXPECT_GE(table_.device, 0);
 }
 
+// Where a device's memory has addresses, right arguments are let pass by one walk, as on hosts.
+TEST_F(ArgumentTableTest, DevicesWithAddresses) {
+  constexpr size_t kFlags = 4;          // of TernArgumentHead
+  constexpr int64_t kTernIsSimple = 4;  // check_arguments.c
+  Take("func f(A: float32[n], B: float32[n], k: int32, C: float32[n]) {}",
+       {"cuda", 2, true, true, {}});
+  EXPECT_TRUE(data_.words[kFlags] & kTernIsSimple);
+  device_.id = 3;
+  Given a({4}), b({4}), c({4});
+  EXPECT_EQ(Call({Tensor(a, 0), Tensor(b, 16), Int(7), Tensor(c, 32)}), "");
+  EXPECT_EQ(slots_[static_cast<size_t>(table_.device)], 3);
+  EXPECT_EQ(slots_[static_cast<size_t>(table_.values[2])], 7);
+  EXPECT_EQ(Call({Tensor(a, 0), Tensor(b, 16), Int(7), Tensor(c, 28)}).substr(0, 70),
+            "ValueError: f: argument 3 (C): expected memory apart from that of argu");
+  TernAny other = Tensor(b, 16);
+  b.view.device.id = 2;
+  EXPECT_EQ(Call({Tensor(a, 0), other, Int(7), Tensor(c, 32)}),
+            "ValueError: f: argument 1 (B): expected a tensor on the device of the others, got "
+            "float32 tensor of shape (4,) on device 2:2");
+  device_ = {kTernDeviceCpu, 0};
+  EXPECT_EQ(Call({Tensor(a, 0), Tensor(b, 16), Int(7), Tensor(c, 32)}),
+            "ValueError: f: argument 0 (A): expected a tensor on cuda, got float32 tensor of shape "
+            "(4,) on cpu:0");
+  Take("func f(A: float32[n], C: float32[n]) {}", {"opencl", 4, false, true, {}});
+  EXPECT_FALSE(data_.words[kFlags] & kTernIsSimple);
+}
+
 // Where memory has handles, two handles are two memories, and byte offsets are places in one.
 TEST_F(ArgumentTableTest, Handles) {
   ArgumentFacts facts{"opencl", 4, false, true, {{}, {.takes_no_offset = true}, {}}};

@@ -25,7 +25,7 @@ typedef struct TernArgumentHead {
 enum {
   kTernHasAddresses = 1,  // of TernArgumentHead: memory has addresses, not handles
   kTernIsHost = 2,
-  // On a host, and no tensor has strides or an offset in its declaration.
+  // Memory has addresses, and no tensor has strides or an offset in its declaration.
   kTernIsSimple = 4,
   kTernHasScalars = 8,
   kTernHasStrides = 1,  // of TernArgument
@@ -427,6 +427,7 @@ static int tern_take(const TernArgumentHead* head, const TernAny* args, TernSlot
   const TernArgument* param = tern_first(head);
   uint64_t wrong = 0;
   int64_t i, d;
+  int32_t device = -1;
   if ((head->flags & kTernHasScalars) && !tern_take_scalars(head, args, slots)) return 0;
   for (i = 0; i < head->num_args; ++i, param = tern_next(param)) {
     const TernNumber* extents = tern_extents_of(param);
@@ -440,6 +441,10 @@ static int tern_take(const TernArgumentHead* head, const TernAny* args, TernSlot
     if ((view->code | (int64_t)view->bits << 8 | (int64_t)view->lanes << 16) != param->bits ||
         view->ndim != param->rank || view->device_type != head->device_type)
       return 0;
+    if (!(head->flags & kTernIsHost)) {
+      if (device < 0) slots[head->device_slot].i = device = view->device_id;
+      wrong |= (uint64_t)(device ^ view->device_id);
+    }
     shape = view->shape;
     if (param->flags & kTernIsStatic) {
       for (d = 0; d < param->rank; ++d) wrong |= (uint64_t)(shape[d] ^ extents[d].value);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/fuzz/check_kernel.h"
 
+#include <cstring>
+
 #include "tern/codegen/load_linkable.h"
 #include "tern/compile.h"
 #include "tern/ir/pass.h"
+#include "tern/runtime/host/thread_pool.h"
 #include "tern/tir/analysis/verify.h"
 #include "tern/tir/function.h"
 #include "tools/run_report.h"
@@ -102,13 +105,23 @@ class Checker {
     if (!compiled) return;
     stage_ = "loading what was compiled for " + target->str();
     ffi::Module loaded = codegen::LoadLinkable(*compiled);
-    bool exact = !target->is_device() && !kernel_.reassociates && !kernel_.calls_math;
+    bool exact = !kernel_.reassociates && !kernel_.calls_math;
     double tolerance = exact ? 0 : kernel_.tolerance;
     stage_ = "compiled for " + target->str();
+    ffi::Function function = loaded->GetFunction(info_.name);
+    auto run = [&] {
+      return runtime::RunFunction(function, info_, target->kind->device, kernel_.arguments);
+    };
     try {
-      Compare(runtime::RunFunction(loaded->GetFunction(info_.name), info_, target->kind->device,
-                                   kernel_.arguments),
-              tolerance);
+      runtime::RunResult actual = run();
+      Compare(actual, tolerance);
+      // In any order of sums, the same one in every run, on so many threads as there are.
+      for (int threads : {1, 3}) {
+        stage_ = "compiled for " + target->str() + ", once more on " + std::to_string(threads);
+        std::shared_ptr<runtime::ThreadPool> pool = runtime::MakeThreadPool(threads);
+        runtime::UseThreadPool use(pool.get());
+        CheckSameBits(run(), actual);
+      }
     } catch (const Error& error) {
       if (!target->is_device() || !LoopsTooLong(error)) throw;
       ++refusals_[target->kind->name + ": the driver has a limit of loops"];
@@ -123,6 +136,17 @@ class Checker {
         Compare(runtime::RunFunction(tools::PreparingFunction(loaded, meta, info), info,
                                      target->kind->device, kernel_.arguments),
                 tolerance);
+  }
+
+  void CheckSameBits(const runtime::RunResult& again, const runtime::RunResult& first) const {
+    for (size_t i = 0; i < info_.params.size(); ++i) {
+      if (!info_.params[i].is_output) continue;
+      const runtime::Tensor &a = first.args[i], &b = again.args[i];
+      TERN_CHECK(a->storage_bytes() == b->storage_bytes() &&
+                 std::memcmp(a->data(), b->data(), a->storage_bytes()) == 0)
+          << info_.params[i].name << " has other bits in another run: "
+          << tools::ErrorLine(info_.params[i].name, runtime::CompareTensors(b, a), 0);
+    }
   }
 
   void Compare(const runtime::RunResult& actual, double tolerance) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All that must hold for a kernel that the rules schedule: it verifies, and computes what the
-// interpreter computes of the kernel as written.
+// interpreter computes of the kernel as written, to the last bit where it does not say
+// `reassociate`; and in any case the same bits in every run, on any number of threads.
 #ifndef TEST_FUZZ_CHECK_KERNEL_H_
 #define TEST_FUZZ_CHECK_KERNEL_H_
 

@@ -13,7 +13,7 @@ export GLIBC_TUNABLES=glibc.malloc.perturb=165
 # Small caches make small kernels take the ways of large ones.
 small="-l1_bytes=1024 -l2_bytes=8192"
 run=(llvm/4 "llvm -mcpu=native/4" "llvm -mcpu=native $small/4" "llvm -vector_bytes=64 -vector_registers=32 $small -threads=1/4"
-  c/60 "c -vector_bytes=16 $small/60" opencl/30 vulkan/30 metal/60 cuda/120 "rocm -embed_tir=1/60")
+  c/60 "c -vector_bytes=16 $small/60" opencl/30 "opencl -processor=1/30" vulkan/30 metal/60 cuda/120 "rocm -embed_tir=1/60")
 compile=("llvm -mtriple=aarch64-linux-gnu/8" "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v2/8" "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell/8"
   "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids/8" "llvm -mtriple=riscv64-linux-gnu -mattr=+v/8" nvidia/h200/12 "rocm -arch=gfx1100/12" apple/m1/12)
 exec "$build/bin/tern_fuzz_default_schedules" --targets "$(IFS=,; echo "${run[*]}")" --compile-only "$(IFS=,; echo "${compile[*]}")" "$@"

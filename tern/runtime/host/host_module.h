@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <string>
 
 #include "tern/ffi/module.h"
@@ -40,7 +41,7 @@ class ModuleEnv : public TernEnv {
     for (size_t probe = 0; probe < kProbes; ++probe) {
       const Callee* callee = Place(name, probe).load(std::memory_order_acquire);
       if (!callee) return nullptr;
-      if (callee->address == name && callee->name == name) return callee;
+      if (callee->address == name && std::strcmp(callee->name.c_str(), name) == 0) return callee;
     }
     return nullptr;
   }

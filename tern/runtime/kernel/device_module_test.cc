@@ -113,6 +113,18 @@ TEST_F(DeviceModuleTest, ChecksItsArguments) {
   EXPECT_EQ(ErrorOf([&] { fill(7, p, 1, 1.0, 1, 1); }), "no such device: toy:7; there are 2");
 }
 
+// A value whose bytes are those of the argument is passed as it is, others are converted.
+TEST_F(DeviceModuleTest, ConvertsArguments) {
+  ffi::Function fill = CreateDeviceModule(ToyArtifact())->GetFunction("fill");
+  Tensor data = OnToy(1);
+  void* p = data->data();
+  auto filled = [&] { return GetElement(data.CopyTo({kTernDeviceCpu, 0}), 0); };
+  fill(0, p, 1, 2.5, 1, 1);
+  EXPECT_EQ(filled(), 2.5);
+  fill(false, p, true, 3, true, 1);  // bool is an integer, an integer is a float
+  EXPECT_EQ(filled(), 3);
+}
+
 TEST_F(DeviceModuleTest, LaunchErrorsNameKernelAndSizes) {
   ffi::Function broken = CreateDeviceModule(ToyArtifact())->GetFunction("broken");
   EXPECT_EQ(ErrorOf([&] { broken(0, 8, 3); }),

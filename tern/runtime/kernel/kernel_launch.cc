@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/kernel/kernel_launch.h"
 
+#include <cstddef>
 #include <limits>
 #include <sstream>
 
@@ -20,39 +21,46 @@ uint64_t Slot(T value) {
 }  // namespace
 
 LaunchPlan::Arg LaunchPlan::ArgOf(DataType type) {
-  Arg arg{type, Form::kNone, std::numeric_limits<int64_t>::min(),
-          std::numeric_limits<int64_t>::max()};
+  constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
+  constexpr int32_t kNoValue = -1;
+  Arg arg{.type_index = kNoValue, .least = 0, .range = kAny, .form = Form::kNone};
   if (!type.is_scalar()) return arg;
   if (type.is_handle()) {
     arg.form = Form::kMemory;
+    arg.type_index = kTernOpaquePtr;
   } else if (type.is_float()) {
     arg.form = type.is_narrow_float() ? Form::kNarrowFloat
                : type.bits() == 32    ? Form::kFloat32
                                       : Form::kFloat64;
+    if (arg.form == Form::kFloat64) arg.type_index = kTernFloat;
   } else {
     arg.form = Form::kInt;
+    arg.type_index = type.is_bool() ? kTernBool : kTernInt;
     // 64 bits hold every bit pattern: a uint64 comes as an int64.
     if (type.is_bool()) {
-      arg.least = 0;
-      arg.most = 1;
+      arg.range = 1;
     } else if (type.bits() < 64) {
-      int64_t range = int64_t{1} << (type.is_uint() ? type.bits() : type.bits() - 1);
-      arg.least = type.is_uint() ? 0 : -range;
-      arg.most = range - 1;
+      arg.range = (uint64_t{1} << type.bits()) - 1;
+      if (!type.is_uint()) arg.least = -(uint64_t{1} << (type.bits() - 1));
     }
   }
   return arg;
 }
 
 LaunchPlan::Tag LaunchPlan::TagOf(const std::string& name) {
-  if (name == kDynamicSharedTag) return {name, kDynamicShared};
-  int first = name.starts_with("blockIdx") ? 0 : name.starts_with("threadIdx") ? 3 : 6;
-  return {name, first + name.back() - 'x'};
+  if (name == kDynamicSharedTag) return {0, true, false};
+  bool is_cluster = name.starts_with("clusterIdx");
+  size_t first = name.starts_with("blockIdx")    ? offsetof(TernLaunch, grid)
+                 : name.starts_with("threadIdx") ? offsetof(TernLaunch, block)
+                                                 : offsetof(TernLaunch, cluster);
+  size_t axis = static_cast<size_t>(name.back() - 'x') * sizeof(uint32_t);
+  return {static_cast<uint16_t>(first + axis), false, is_cluster};
 }
 
 LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::move(name)) {
   for (DataType type : info.args) {
     args_.push_back(ArgOf(type));
+    types_.push_back(type);
     sizes_.push_back(static_cast<uint64_t>(type.bytes()));
     kinds_.push_back(type.is_handle() ? kTernArgMemory : kTernArgNumber);
   }
@@ -77,7 +85,8 @@ LaunchPlan::LaunchPlan(std::string name, const KernelInfo& info) : name_(std::mo
   bool has_clusters = false;
   for (const std::string& tag : info.launch_tags) {
     tags_.push_back(TagOf(tag));
-    has_clusters |= tags_.back().place >= 6;
+    tag_names_.push_back(tag);
+    has_clusters |= tags_.back().is_cluster;
   }
   launch_ = {.grid = {1, 1, 1},
              .block = {1, 1, 1},
@@ -99,33 +108,43 @@ void PackedLaunch::SetMaps() {
   maps_->shapes.reserve(plan_.maps_.size());
   for (const LaunchPlan::Map& map : plan_.maps_) {
     TernTensorMap& value = maps_->values.emplace_back(map.value);
-    std::memcpy(&value.memory, &slots_[map.arg], sizeof(void*));
+    std::memcpy(&value.memory, pointers_[map.arg], sizeof(void*));
     pointers_[plan_.args_.size() + maps_->values.size() - 1] = &value;
     if (!map.first_extent) continue;
     std::vector<uint64_t>& shape = maps_->shapes.emplace_back(map.shape);
-    shape[0] = slots_[*map.first_extent];
+    std::memcpy(shape.data(), pointers_[*map.first_extent], plan_.sizes_[*map.first_extent]);
     value.shape = shape.data();
   }
 }
 
-void PackedLaunch::SetOther(size_t i, const ffi::AnyView& value) {
+void PackedLaunch::SetOther(const LaunchPlan::Arg& arg, const ffi::AnyView& value,
+                            const void** pointer) {
   using Form = LaunchPlan::Form;
-  const LaunchPlan::Arg& arg = plan_.args_[i];
+  auto index = static_cast<size_t>(&arg - plan_.args_.data());
+  DataType type = plan_.types_[index];
+  uint64_t& slot = slots_[num_slots_++];
+  *pointer = &slot;
   if (arg.form == Form::kMemory) {
-    if (std::optional<void*> pointer = value.TryAs<void*>()) {
-      slots_[i] = Slot(*pointer);
+    if (std::optional<void*> memory = value.TryAs<void*>()) {
+      slot = Slot(*memory);
       return;
     }
-  } else if (arg.form != Form::kInt && arg.form != Form::kNone) {
+  } else if (arg.form == Form::kInt) {
+    std::optional<int64_t> number = value.TryAs<int64_t>();
+    if (number && static_cast<uint64_t>(*number) - arg.least <= arg.range) {
+      slot = static_cast<uint64_t>(*number);
+      return;
+    }
+  } else if (arg.form != Form::kNone) {
     if (std::optional<double> number = value.TryAs<double>()) {
       auto narrow = static_cast<float>(*number);
-      slots_[i] = arg.form == Form::kFloat64   ? Slot(*number)
-                  : arg.form == Form::kFloat32 ? Slot(narrow)
-                                               : Slot(NarrowFloat(arg.type, narrow));
+      slot = arg.form == Form::kFloat64   ? Slot(*number)
+             : arg.form == Form::kFloat32 ? Slot(narrow)
+                                          : Slot(NarrowFloat(type, narrow));
       return;
     }
   }
-  Fail("argument " + std::to_string(i), arg.form == Form::kMemory ? "a buffer" : arg.type.str(),
+  Fail("argument " + std::to_string(index), arg.form == Form::kMemory ? "a buffer" : type.str(),
        value);
 }
 
@@ -133,6 +152,15 @@ void PackedLaunch::Fail(const std::string& what, const std::string& expected,
                         const ffi::AnyView& value) const {
   throw Error("TypeError", "kernel " + plan_.name_ + ": " + what + ": expected " + expected +
                                ", got " + ffi::Describe(value.raw()));
+}
+
+void PackedLaunch::FailDevice(const ffi::AnyView& value) const {
+  Fail("device id", "a number of a device", value);
+}
+
+void PackedLaunch::FailExtent(const LaunchPlan::Tag& tag, const ffi::AnyView& value) const {
+  const std::string& name = plan_.tag_names_[static_cast<size_t>(&tag - plan_.tags_.data())];
+  Fail("extent of " + name, "a size of 32 bits", value);
 }
 
 void PackedLaunch::FailCount(size_t count) const {

@@ -30,15 +30,15 @@ class LaunchPlan {
   // How a value becomes an argument's bytes.
   enum class Form : uint8_t { kMemory, kInt, kFloat32, kFloat64, kNarrowFloat, kNone };
   struct Arg {
-    DataType type;
+    // Values of this type index, from the least one to so many above it, have the argument's bytes.
+    int32_t type_index;
+    uint64_t least, range;
     Form form;
-    int64_t least, most;  // of kInt
   };
   struct Tag {
-    std::string name;
-    int place;  // of TernLaunch::grid, block and cluster, one after another
+    uint16_t offset;  // of its member of TernLaunch
+    bool is_dynamic_shared, is_cluster;
   };
-  static constexpr int kDynamicShared = -1;
   // A tensor map, but for its memory, which an argument is, and its first extent, which may be one.
   struct Map {
     std::vector<uint64_t> shape, strides;
@@ -54,6 +54,9 @@ class LaunchPlan {
   std::string name_;
   std::vector<Arg> args_;
   std::vector<Tag> tags_;
+  // Of messages, apart from what each launch reads.
+  std::vector<DataType> types_;
+  std::vector<std::string> tag_names_;
   std::vector<Map> maps_;  // behind the arguments
   std::vector<uint64_t> sizes_;
   std::vector<uint8_t> kinds_;
@@ -86,16 +89,26 @@ class PackedLaunch {
       : plan_(plan),
         launch_(plan.launch_),
         slots_(plan.args_.size()),
-        pointers_(plan.args_.size() + plan.maps_.size()) {
+        pointers_(plan.sizes_.size()) {
     size_t num_args = plan.args_.size(), num_tags = plan.tags_.size();
     if (args.size() != 1 + num_args + num_tags) [[unlikely]]
       FailCount(args.size());
-    std::optional<int32_t> device_id = args[0].TryAs<int32_t>();
+    const ffi::AnyView* value = args.data();
+    std::optional<int32_t> device_id = value->TryAs<int32_t>();
     if (!device_id || *device_id < 0) [[unlikely]]
-      Fail("device id", "a number of a device", args[0]);
+      FailDevice(*value);
     device_id_ = *device_id;
-    for (size_t i = 0; i < num_args; ++i) SetArgument(i, args[1 + i]);
-    for (size_t i = 0; i < num_tags; ++i) SetExtent(plan.tags_[i], args[1 + num_args + i]);
+    // Little endian: the low bytes of a value come first.
+    const void** pointer = pointers_.data();
+    for (const LaunchPlan::Arg& arg : plan.args_) {
+      const TernAny& raw = (++value)->raw();
+      *pointer = &raw.v_int;
+      if (raw.type_index != arg.type_index ||
+          static_cast<uint64_t>(raw.v_int) - arg.least > arg.range) [[unlikely]]
+        SetOther(arg, *value, pointer);
+      ++pointer;
+    }
+    for (const LaunchPlan::Tag& tag : plan.tags_) SetExtent(tag, *++value);
     launch_.args = pointers_.data();
     if (!plan.maps_.empty()) [[unlikely]]
       SetMaps();
@@ -104,11 +117,7 @@ class PackedLaunch {
 
   int32_t device_id() const { return device_id_; }
   // Whether an extent is zero: there is nothing to do.
-  bool is_empty() const {
-    for (int i = 0; i < 3; ++i)
-      if (launch_.grid[i] == 0 || launch_.block[i] == 0) return true;
-    return false;
-  }
+  bool is_empty() const { return is_empty_; }
   // On a stream of the device. An error names the kernel and the sizes.
   void Run(const KernelLoader& loader, void* kernel, void* stream) {
     launch_.stream = stream;
@@ -120,50 +129,38 @@ class PackedLaunch {
   }
 
  private:
-  void SetArgument(size_t i, const ffi::AnyView& value) {
-    const LaunchPlan::Arg& arg = plan_.args_[i];
-    pointers_[i] = &slots_[i];
-    if (arg.form == LaunchPlan::Form::kMemory && value.type_index() == kTernOpaquePtr) [[likely]] {
-      void* pointer = value.raw().v_ptr;
-      std::memcpy(&(slots_[i] = 0), &pointer, sizeof pointer);
-      return;
-    }
-    std::optional<int64_t> number;
-    if (arg.form == LaunchPlan::Form::kInt) number = value.TryAs<int64_t>();
-    if (number && *number >= arg.least && *number <= arg.most)
-      slots_[i] = static_cast<uint64_t>(*number);  // little endian: the low bytes come first
-    else
-      SetOther(i, value);
-  }
-  // What is neither memory nor an integer in its range.
-  void SetOther(size_t i, const ffi::AnyView& value);
+  // A value whose bytes are not the argument's.
+  void SetOther(const LaunchPlan::Arg& arg, const ffi::AnyView& value, const void** pointer);
 
   void SetMaps();
 
   void SetExtent(const LaunchPlan::Tag& tag, const ffi::AnyView& value) {
     std::optional<uint32_t> extent = value.TryAs<uint32_t>();
     if (!extent) [[unlikely]]
-      Fail("extent of " + tag.name, "a size of 32 bits", value);
-    if (tag.place < 3 && tag.place >= 0)
-      launch_.grid[tag.place] = *extent;
-    else if (tag.place < 6 && tag.place >= 0)
-      launch_.block[tag.place - 3] = *extent;
-    else if (tag.place >= 0)
-      launch_.cluster[tag.place - 6] = *extent;
-    else  // A kernel that takes such memory gets some: plugins tell by that whether it does.
+      FailExtent(tag, value);
+    if (tag.is_dynamic_shared) [[unlikely]] {
+      // A kernel that takes such memory gets some: plugins tell by that whether it does.
       launch_.dynamic_shared_bytes += *extent > 0 ? *extent : 1;
+      return;
+    }
+    std::memcpy(reinterpret_cast<char*>(&launch_) + tag.offset, &*extent, sizeof *extent);
+    is_empty_ |= *extent == 0 && !tag.is_cluster;
   }
 
   [[noreturn]] void Fail(const std::string& what, const std::string& expected,
                          const ffi::AnyView& value) const;
+  [[noreturn]] void FailDevice(const ffi::AnyView& value) const;
+  [[noreturn]] void FailExtent(const LaunchPlan::Tag& tag, const ffi::AnyView& value) const;
   [[noreturn]] void FailCount(size_t count) const;
   [[noreturn]] void FailLaunch(const Error& error) const;
   std::string Sizes() const;
 
   const LaunchPlan& plan_;
   int32_t device_id_ = 0;
+  bool is_empty_ = false;
   TernLaunch launch_;
-  LaunchArray<uint64_t> slots_;  // the argument's bytes, at the start of its slot
+  size_t num_slots_ = 0;
+  LaunchArray<uint64_t> slots_;  // of arguments that are no bytes of values
   LaunchArray<const void*> pointers_;
   // Of a launch that has some: the maps, and the shapes of those whose first extent is an argument.
   struct Maps {

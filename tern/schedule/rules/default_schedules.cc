@@ -8,6 +8,7 @@
 #include "tern/ffi/text.h"
 #include "tern/ir/diagnostic.h"
 #include "tern/ir/structural.h"
+#include "tern/schedule/bind_tasks.h"
 #include "tern/schedule/bind_threads.h"
 #include "tern/schedule/nest.h"
 #include "tern/schedule/plain_loops.h"
@@ -18,6 +19,7 @@
 #include "tern/schedule/rules/inline_producers.h"
 #include "tern/schedule/rules/packed_tensors.h"
 #include "tern/schedule/rules/polyphase.h"
+#include "tern/schedule/rules/processor_info.h"
 #include "tern/schedule/rules/reduction_versions.h"
 #include "tern/schedule/rules/row_chains.h"
 #include "tern/schedule/rules/short_rows.h"
@@ -388,10 +390,10 @@ Stmt WithAlignedOperands(const PrimFunc& function, const TargetInfo& target, con
 }
 
 // The function, whose axes are as rules want them, with its versions.
-PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
+PrimFunc ScheduleFunctionFor(const TargetInfo& target, PrimFunc function,
+                             Explanation* explanation) {
   Explanation& told = *explanation;
   std::vector<Asked> asked = TakePlans(&function);
-  auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)
@@ -433,6 +435,20 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
   if (std::optional<AlignedSizes> copied = AlignCopies(function, target)) add_aligned(*copied);
   if (aligned) add_aligned(*aligned);
   return scheduled.WithBody(body);
+}
+
+// The same for its target. One that is a processor is a device of threads to what needs more memory
+// than a task may have of its own.
+PrimFunc ScheduleFunction(const PrimFunc& function, Explanation* told) {
+  auto target = function->attrs.at(attr::kTarget).As<target::Target>();
+  TargetInfo info = TargetInfo::Of(target);
+  if (!IsProcessor(target)) return ScheduleFunctionFor(info, function, told);
+  Explanation attempt = *told;
+  if (std::optional<PrimFunc> tasks = BindTasks(ScheduleFunctionFor(info, function, &attempt))) {
+    *told = std::move(attempt);
+    return *tasks;
+  }
+  return ScheduleFunctionFor(DescribeThreads(target), function, told);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/rules/target_info.h"
 
+#include "tern/schedule/rules/processor_info.h"
+
 namespace tern::schedule {
 namespace {
 
@@ -17,17 +19,25 @@ constexpr int64_t kDeviceVectorBytes = 16;  // what a thread of most devices loa
 
 }  // namespace
 
-TargetInfo TargetInfo::Of(const target::Target& target) {
+bool IsProcessor(const target::Target& target) {
+  return target->is_device() && NumberOr(target, "processor", 0) != 0;
+}
+
+TargetInfo DescribeThreads(const target::Target& target) {
   TargetInfo info;
   info.target = target;
-  info.is_device = target->is_device();
-  if (info.is_device) {
-    info.max_threads = NumberOr(target, "max_threads", 0);
-    info.shared_bytes = NumberOr(target, "max_shared_memory", 0);
-    info.warp_size = target::WarpSize(target);
-    info.vector_bytes = target->kind->vectors ? kDeviceVectorBytes : target->kind->move_bytes;
-    return info;
-  }
+  info.is_device = true;
+  info.max_threads = NumberOr(target, "max_threads", 0);
+  info.shared_bytes = NumberOr(target, "max_shared_memory", 0);
+  info.warp_size = target::WarpSize(target);
+  info.vector_bytes = target->kind->vectors ? kDeviceVectorBytes : target->kind->move_bytes;
+  return info;
+}
+
+TargetInfo TargetInfo::Of(const target::Target& target) {
+  if (target->is_device() && !IsProcessor(target)) return DescribeThreads(target);
+  TargetInfo info;
+  info.target = target;
   target::Machine machine = target::DescribeMachine(target);
   info.vector_bytes = machine.vector_bytes;
   info.vector_registers = machine.vector_registers;

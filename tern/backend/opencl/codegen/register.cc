@@ -66,6 +66,14 @@ void RegisterCodegen() {
       "statements that an unrolled loop may become; others are the driver's to unroll");
   kind.attrs["fp16"] = target::IntInRange(
       "fp16", 0, 0, 1, "1: the device has cl_khr_fp16, and float16 is computed in");
+  kind.attrs["processor"] = target::IntInRange(
+      "processor", 0, 0, 1,
+      "1: the device is a processor: an iteration of a host's parallel loop is a work group of one "
+      "item");
+  // Of a processor; what a group has of its own is private memory.
+  kind.machine = [](const target::Target&) {
+    return target::Machine{.vector_bytes = 32, .l2_bytes = 64 << 10};
+  };
   kind.tags = {
       {"arm/mali-g78", "opencl -max_threads=512 -max_shared_memory=32768 -fp16=1"},
       {"intel/arc-a770", "opencl -max_threads=1024 -max_shared_memory=65536 -fp16=1"},

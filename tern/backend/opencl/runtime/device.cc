@@ -53,6 +53,7 @@ int Detect(int32_t device_id, void* sink, TernPropertySink emit) {
            std::min<uint64_t>(device.Number<cl::Bits>(cl::kDeviceLocalMemSize), 1 << 20));
     std::string extensions = " " + device.Text(cl::kDeviceExtensions) + " ";
     if (extensions.find(" cl_khr_fp16 ") != std::string::npos) number("fp16", 1);
+    if (device.Number<cl::Bits>(cl::kDeviceType) & cl::kDeviceTypeCpu) number("processor", 1);
   });
 }
 

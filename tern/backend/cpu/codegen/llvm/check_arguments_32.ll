@@ -36,21 +36,21 @@
 
 define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef %5) local_unnamed_addr #0 {
   %7 = icmp eq i32 %5, 3
-  br i1 %7, label %8, label %294
+  br i1 %7, label %8, label %321
 
 8:
   %9 = getelementptr inbounds nuw i8, ptr %4, i32 32
   %10 = load i64, ptr %9, align 8
   %11 = and i64 %10, 4
   %12 = icmp eq i64 %11, 0
-  br i1 %12, label %294, label %13
+  br i1 %12, label %321, label %13
 
 13:
   %14 = sext i32 %2 to i64
   %15 = getelementptr inbounds nuw i8, ptr %4, i32 8
   %16 = load i64, ptr %15, align 8
   %17 = icmp eq i64 %16, %14
-  br i1 %17, label %18, label %294
+  br i1 %17, label %18, label %321
 
 18:
   %19 = getelementptr inbounds nuw i8, ptr %4, i32 64
@@ -64,7 +64,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
 
 26:
   %27 = icmp sgt i32 %2, 0
-  br i1 %27, label %28, label %251
+  br i1 %27, label %28, label %278
 
 28:
   %29 = phi i64 [ %78, %77 ], [ %14, %26 ]
@@ -83,21 +83,21 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %36 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %35
   %37 = load i32, ptr %36, align 8
   %38 = icmp eq i32 %37, 3
-  br i1 %38, label %67, label %294
+  br i1 %38, label %67, label %321
 
 39:
   %40 = trunc i64 %30 to i32
   %41 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %40
   %42 = load i32, ptr %41, align 8
   %43 = icmp eq i32 %42, 4
-  br i1 %43, label %67, label %294
+  br i1 %43, label %67, label %321
 
 44:
   %45 = trunc i64 %30 to i32
   %46 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %45
   %47 = load i32, ptr %46, align 8
   %48 = icmp eq i32 %47, 1
-  br i1 %48, label %49, label %294
+  br i1 %48, label %49, label %321
 
 49:
   %50 = getelementptr inbounds nuw i8, ptr %31, i32 40
@@ -128,7 +128,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %64 = phi i64 [ %59, %54 ], [ %62, %60 ]
   %65 = lshr i64 %64, %51
   %66 = icmp eq i64 %65, 0
-  br i1 %66, label %67, label %294
+  br i1 %66, label %67, label %321
 
 67:
   %68 = phi i32 [ %45, %49 ], [ %45, %53 ], [ %45, %63 ], [ %40, %39 ], [ %35, %34 ]
@@ -155,294 +155,330 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
 84:
   %85 = phi i64 [ %14, %18 ], [ %78, %77 ]
   %86 = icmp sgt i64 %85, 0
-  br i1 %86, label %87, label %251
+  br i1 %86, label %87, label %278
 
 87:
   %88 = getelementptr inbounds nuw i8, ptr %4, i32 16
-  br label %89
+  %89 = getelementptr inbounds nuw i8, ptr %4, i32 40
+  br label %90
 
-89:
-  %90 = phi i64 [ %85, %87 ], [ %242, %241 ]
-  %91 = phi ptr [ %23, %87 ], [ %247, %241 ]
-  %92 = phi i64 [ 0, %87 ], [ %243, %241 ]
-  %93 = phi i64 [ 0, %87 ], [ %244, %241 ]
-  %94 = getelementptr inbounds nuw i8, ptr %91, i32 112
-  %95 = getelementptr inbounds nuw i8, ptr %91, i32 32
-  %96 = load i64, ptr %95, align 8
-  %97 = trunc i64 %96 to i32
-  %98 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %97
-  %99 = getelementptr inbounds nuw i8, ptr %91, i32 88
-  %100 = load i64, ptr %99, align 8
-  %101 = getelementptr inbounds nuw i8, ptr %91, i32 24
+90:
+  %91 = phi i64 [ %85, %87 ], [ %268, %267 ]
+  %92 = phi ptr [ %23, %87 ], [ %274, %267 ]
+  %93 = phi i64 [ 0, %87 ], [ %270, %267 ]
+  %94 = phi i64 [ 0, %87 ], [ %271, %267 ]
+  %95 = phi i32 [ -1, %87 ], [ %269, %267 ]
+  %96 = getelementptr inbounds nuw i8, ptr %92, i32 112
+  %97 = getelementptr inbounds nuw i8, ptr %92, i32 32
+  %98 = load i64, ptr %97, align 8
+  %99 = trunc i64 %98 to i32
+  %100 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %99
+  %101 = getelementptr inbounds nuw i8, ptr %92, i32 88
   %102 = load i64, ptr %101, align 8
-  %103 = icmp eq i64 %102, 5
-  br i1 %103, label %104, label %241
+  %103 = getelementptr inbounds nuw i8, ptr %92, i32 24
+  %104 = load i64, ptr %103, align 8
+  %105 = icmp eq i64 %104, 5
+  br i1 %105, label %106, label %267
 
-104:
-  %105 = trunc i64 %93 to i32
-  %106 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %105
-  %107 = load i32, ptr %106, align 8
-  switch i32 %107, label %294 [
-    i32 7, label %108
-    i32 70, label %108
+106:
+  %107 = trunc i64 %94 to i32
+  %108 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %107
+  %109 = load i32, ptr %108, align 8
+  switch i32 %109, label %321 [
+    i32 7, label %110
+    i32 70, label %110
   ]
 
-108:
-  %109 = getelementptr inbounds nuw i8, ptr %106, i32 8
-  %110 = load ptr, ptr %109, align 8
-  %111 = icmp eq i32 %107, 70
-  %112 = select i1 %111, i32 24, i32 0
-  %113 = getelementptr inbounds nuw i8, ptr %110, i32 %112
-  %114 = getelementptr inbounds nuw i8, ptr %113, i32 16
-  %115 = load i32, ptr %114, align 8
-  %116 = zext i32 %115 to i64
-  %117 = getelementptr inbounds nuw i8, ptr %91, i32 40
-  %118 = load i64, ptr %117, align 8
-  %119 = icmp eq i64 %118, %116
-  br i1 %119, label %120, label %294
+110:
+  %111 = getelementptr inbounds nuw i8, ptr %108, i32 8
+  %112 = load ptr, ptr %111, align 8
+  %113 = icmp eq i32 %109, 70
+  %114 = select i1 %113, i32 24, i32 0
+  %115 = getelementptr inbounds nuw i8, ptr %112, i32 %114
+  %116 = getelementptr inbounds nuw i8, ptr %115, i32 16
+  %117 = load i32, ptr %116, align 8
+  %118 = zext i32 %117 to i64
+  %119 = getelementptr inbounds nuw i8, ptr %92, i32 40
+  %120 = load i64, ptr %119, align 8
+  %121 = icmp eq i64 %120, %118
+  br i1 %121, label %122, label %321
 
-120:
-  %121 = getelementptr inbounds nuw i8, ptr %113, i32 12
-  %122 = load i32, ptr %121, align 4
-  %123 = sext i32 %122 to i64
-  %124 = getelementptr inbounds nuw i8, ptr %91, i32 48
-  %125 = load i64, ptr %124, align 8
-  %126 = icmp eq i64 %125, %123
-  br i1 %126, label %127, label %294
+122:
+  %123 = getelementptr inbounds nuw i8, ptr %115, i32 12
+  %124 = load i32, ptr %123, align 4
+  %125 = sext i32 %124 to i64
+  %126 = getelementptr inbounds nuw i8, ptr %92, i32 48
+  %127 = load i64, ptr %126, align 8
+  %128 = icmp eq i64 %127, %125
+  br i1 %128, label %129, label %321
 
-127:
-  %128 = getelementptr inbounds nuw i8, ptr %113, i32 4
-  %129 = load i32, ptr %128, align 4
-  %130 = sext i32 %129 to i64
-  %131 = load i64, ptr %88, align 8
-  %132 = icmp eq i64 %131, %130
-  br i1 %132, label %133, label %294
+129:
+  %130 = getelementptr inbounds nuw i8, ptr %115, i32 4
+  %131 = load i32, ptr %130, align 4
+  %132 = sext i32 %131 to i64
+  %133 = load i64, ptr %88, align 8
+  %134 = icmp eq i64 %133, %132
+  br i1 %134, label %135, label %321
 
-133:
-  %134 = getelementptr inbounds nuw i8, ptr %113, i32 20
-  %135 = load ptr, ptr %134, align 4
-  %136 = getelementptr inbounds nuw i8, ptr %91, i32 72
-  %137 = load i64, ptr %136, align 8
-  %138 = and i64 %137, 4
-  %139 = icmp eq i64 %138, 0
-  br i1 %139, label %155, label %140
+135:
+  %136 = load i64, ptr %9, align 8
+  %137 = and i64 %136, 2
+  %138 = icmp eq i64 %137, 0
+  br i1 %138, label %139, label %155
 
-140:
-  %141 = icmp sgt i32 %122, 0
-  br i1 %141, label %142, label %189
+139:
+  %140 = icmp slt i32 %95, 0
+  br i1 %140, label %141, label %148
 
-142:
-  %143 = phi i64 [ %152, %142 ], [ %92, %140 ]
-  %144 = phi i64 [ %153, %142 ], [ 0, %140 ]
-  %145 = trunc i64 %144 to i32
-  %146 = getelementptr inbounds i64, ptr %135, i32 %145
-  %147 = load i64, ptr %146, align 8
-  %148 = getelementptr inbounds %struct.TernNumber, ptr %94, i32 %145
-  %149 = getelementptr inbounds nuw i8, ptr %148, i32 8
-  %150 = load i64, ptr %149, align 8
-  %151 = xor i64 %150, %147
-  %152 = or i64 %151, %143
-  %153 = add nuw nsw i64 %144, 1
-  %154 = icmp eq i64 %153, %123
-  br i1 %154, label %189, label %142
+141:
+  %142 = getelementptr inbounds nuw i8, ptr %115, i32 8
+  %143 = load i32, ptr %142, align 8
+  %144 = sext i32 %143 to i64
+  %145 = load i64, ptr %89, align 8
+  %146 = trunc i64 %145 to i32
+  %147 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %146
+  store i64 %144, ptr %147, align 8
+  br label %148
+
+148:
+  %149 = phi i32 [ %143, %141 ], [ %95, %139 ]
+  %150 = getelementptr inbounds nuw i8, ptr %115, i32 8
+  %151 = load i32, ptr %150, align 8
+  %152 = xor i32 %151, %149
+  %153 = sext i32 %152 to i64
+  %154 = or i64 %93, %153
+  br label %155
 
 155:
-  %156 = getelementptr inbounds nuw i8, ptr %91, i32 64
-  %157 = load i64, ptr %156, align 8
-  %158 = icmp sgt i32 %122, 0
-  br i1 %158, label %159, label %189
+  %156 = phi i32 [ %95, %135 ], [ %149, %148 ]
+  %157 = phi i64 [ %93, %135 ], [ %154, %148 ]
+  %158 = getelementptr inbounds nuw i8, ptr %115, i32 20
+  %159 = load ptr, ptr %158, align 4
+  %160 = getelementptr inbounds nuw i8, ptr %92, i32 72
+  %161 = load i64, ptr %160, align 8
+  %162 = and i64 %161, 4
+  %163 = icmp eq i64 %162, 0
+  br i1 %163, label %180, label %164
 
-159:
-  %160 = phi i64 [ %184, %183 ], [ %123, %155 ]
-  %161 = phi i64 [ %186, %183 ], [ %157, %155 ]
-  %162 = phi i64 [ %185, %183 ], [ %92, %155 ]
-  %163 = phi i64 [ %187, %183 ], [ 0, %155 ]
-  %164 = trunc i64 %163 to i32
-  %165 = getelementptr inbounds %struct.TernNumber, ptr %94, i32 %164
-  %166 = load i64, ptr %165, align 8
-  %167 = getelementptr inbounds nuw i8, ptr %165, i32 8
-  %168 = load i64, ptr %167, align 8
-  %169 = getelementptr inbounds i64, ptr %135, i32 %164
-  %170 = load i64, ptr %169, align 8
-  switch i64 %166, label %175 [
-    i64 2, label %171
-    i64 0, label %179
+164:
+  %165 = load i64, ptr %126, align 8
+  %166 = icmp sgt i64 %165, 0
+  br i1 %166, label %167, label %215
+
+167:
+  %168 = phi i64 [ %177, %167 ], [ %157, %164 ]
+  %169 = phi i64 [ %178, %167 ], [ 0, %164 ]
+  %170 = trunc i64 %169 to i32
+  %171 = getelementptr inbounds i64, ptr %159, i32 %170
+  %172 = load i64, ptr %171, align 8
+  %173 = getelementptr inbounds %struct.TernNumber, ptr %96, i32 %170
+  %174 = getelementptr inbounds nuw i8, ptr %173, i32 8
+  %175 = load i64, ptr %174, align 8
+  %176 = xor i64 %175, %172
+  %177 = or i64 %176, %168
+  %178 = add nuw nsw i64 %169, 1
+  %179 = icmp eq i64 %178, %165
+  br i1 %179, label %215, label %167
+
+180:
+  %181 = getelementptr inbounds nuw i8, ptr %92, i32 64
+  %182 = load i64, ptr %181, align 8
+  %183 = load i64, ptr %126, align 8
+  %184 = icmp sgt i64 %183, 0
+  br i1 %184, label %185, label %215
+
+185:
+  %186 = phi i64 [ %210, %209 ], [ %183, %180 ]
+  %187 = phi i64 [ %212, %209 ], [ %182, %180 ]
+  %188 = phi i64 [ %211, %209 ], [ %157, %180 ]
+  %189 = phi i64 [ %213, %209 ], [ 0, %180 ]
+  %190 = trunc i64 %189 to i32
+  %191 = getelementptr inbounds %struct.TernNumber, ptr %96, i32 %190
+  %192 = load i64, ptr %191, align 8
+  %193 = getelementptr inbounds nuw i8, ptr %191, i32 8
+  %194 = load i64, ptr %193, align 8
+  %195 = getelementptr inbounds i64, ptr %159, i32 %190
+  %196 = load i64, ptr %195, align 8
+  switch i64 %192, label %201 [
+    i64 2, label %197
+    i64 0, label %205
   ]
 
-171:
-  %172 = trunc i64 %168 to i32
-  %173 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %172
-  store i64 %170, ptr %173, align 8
-  %174 = load i64, ptr %124, align 8
-  br label %183
-
-175:
-  %176 = trunc i64 %168 to i32
-  %177 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %176
-  %178 = load i64, ptr %177, align 8
-  br label %179
-
-179:
-  %180 = phi i64 [ %178, %175 ], [ %168, %159 ]
-  %181 = xor i64 %180, %170
-  %182 = or i64 %181, %162
-  br label %183
-
-183:
-  %184 = phi i64 [ %174, %171 ], [ %160, %179 ]
-  %185 = phi i64 [ %162, %171 ], [ %182, %179 ]
-  %186 = mul nsw i64 %170, %161
-  %187 = add nuw nsw i64 %163, 1
-  %188 = icmp slt i64 %187, %184
-  br i1 %188, label %159, label %189
-
-189:
-  %190 = phi i64 [ %185, %183 ], [ %92, %155 ], [ %92, %140 ], [ %152, %142 ]
-  %191 = phi i64 [ %186, %183 ], [ %157, %155 ], [ %100, %140 ], [ %100, %142 ]
-  %192 = getelementptr inbounds nuw i8, ptr %113, i32 24
-  %193 = load ptr, ptr %192, align 8
-  %194 = icmp eq ptr %193, null
-  br i1 %194, label %224, label %195
-
-195:
-  %196 = load i32, ptr %121, align 4
-  %197 = icmp sgt i32 %196, 0
-  br i1 %197, label %198, label %224
-
-198:
-  %199 = zext nneg i32 %196 to i64
-  %200 = load ptr, ptr %134, align 4
-  br label %201
+197:
+  %198 = trunc i64 %194 to i32
+  %199 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %198
+  store i64 %196, ptr %199, align 8
+  %200 = load i64, ptr %126, align 8
+  br label %209
 
 201:
-  %202 = phi i64 [ %199, %198 ], [ %205, %215 ]
-  %203 = phi i32 [ 1, %198 ], [ %217, %215 ]
-  %204 = phi i64 [ 1, %198 ], [ %218, %215 ]
-  %205 = add nsw i64 %202, -1
-  %206 = trunc i64 %205 to i32
-  %207 = getelementptr inbounds i64, ptr %200, i32 %206
-  %208 = load i64, ptr %207, align 8
-  %209 = icmp eq i64 %208, 1
-  br i1 %209, label %215, label %210
+  %202 = trunc i64 %194 to i32
+  %203 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %202
+  %204 = load i64, ptr %203, align 8
+  br label %205
 
-210:
-  %211 = getelementptr inbounds i64, ptr %193, i32 %206
-  %212 = load i64, ptr %211, align 8
-  %213 = icmp eq i64 %212, %204
-  %214 = zext i1 %213 to i32
-  br label %215
+205:
+  %206 = phi i64 [ %204, %201 ], [ %194, %185 ]
+  %207 = xor i64 %206, %196
+  %208 = or i64 %207, %188
+  br label %209
+
+209:
+  %210 = phi i64 [ %200, %197 ], [ %186, %205 ]
+  %211 = phi i64 [ %188, %197 ], [ %208, %205 ]
+  %212 = mul nsw i64 %196, %187
+  %213 = add nuw nsw i64 %189, 1
+  %214 = icmp slt i64 %213, %210
+  br i1 %214, label %185, label %215
 
 215:
-  %216 = phi i32 [ 1, %201 ], [ %214, %210 ]
-  %217 = and i32 %216, %203
-  %218 = mul nsw i64 %208, %204
-  %219 = icmp samesign ugt i64 %202, 1
-  br i1 %219, label %201, label %220
+  %216 = phi i64 [ %211, %209 ], [ %157, %180 ], [ %157, %164 ], [ %177, %167 ]
+  %217 = phi i64 [ %212, %209 ], [ %182, %180 ], [ %102, %164 ], [ %102, %167 ]
+  %218 = getelementptr inbounds nuw i8, ptr %115, i32 24
+  %219 = load ptr, ptr %218, align 8
+  %220 = icmp eq ptr %219, null
+  br i1 %220, label %250, label %221
 
-220:
-  %221 = icmp eq i32 %217, 0
-  %222 = icmp ne i64 %218, 0
-  %223 = select i1 %221, i1 %222, i1 false
-  br i1 %223, label %294, label %224
+221:
+  %222 = load i32, ptr %123, align 4
+  %223 = icmp sgt i32 %222, 0
+  br i1 %223, label %224, label %250
 
 224:
-  %225 = load ptr, ptr %113, align 8
-  %226 = getelementptr inbounds nuw i8, ptr %113, i32 32
-  %227 = load i64, ptr %226, align 8
-  %228 = trunc i64 %227 to i32
-  %229 = getelementptr inbounds nuw i8, ptr %225, i32 %228
-  store ptr %229, ptr %98, align 8
-  %230 = ptrtoint ptr %229 to i32
-  %231 = zext i32 %230 to i64
-  %232 = getelementptr inbounds nuw i8, ptr %98, i32 8
-  store i64 %231, ptr %232, align 8
-  %233 = add nsw i64 %191, %231
-  %234 = getelementptr inbounds nuw i8, ptr %98, i32 16
-  store i64 %233, ptr %234, align 8
-  %235 = getelementptr inbounds nuw i8, ptr %91, i32 56
-  %236 = load i64, ptr %235, align 8
-  %237 = add i64 %236, 4294967295
-  %238 = and i64 %237, %231
-  %239 = or i64 %238, %190
-  %240 = load i64, ptr %15, align 8
+  %225 = zext nneg i32 %222 to i64
+  %226 = load ptr, ptr %158, align 4
+  br label %227
+
+227:
+  %228 = phi i64 [ %225, %224 ], [ %231, %241 ]
+  %229 = phi i32 [ 1, %224 ], [ %243, %241 ]
+  %230 = phi i64 [ 1, %224 ], [ %244, %241 ]
+  %231 = add nsw i64 %228, -1
+  %232 = trunc i64 %231 to i32
+  %233 = getelementptr inbounds i64, ptr %226, i32 %232
+  %234 = load i64, ptr %233, align 8
+  %235 = icmp eq i64 %234, 1
+  br i1 %235, label %241, label %236
+
+236:
+  %237 = getelementptr inbounds i64, ptr %219, i32 %232
+  %238 = load i64, ptr %237, align 8
+  %239 = icmp eq i64 %238, %230
+  %240 = zext i1 %239 to i32
   br label %241
 
 241:
-  %242 = phi i64 [ %240, %224 ], [ %90, %89 ]
-  %243 = phi i64 [ %239, %224 ], [ %92, %89 ]
-  %244 = add nuw nsw i64 %93, 1
-  %245 = load i64, ptr %91, align 8
-  %246 = trunc i64 %245 to i32
-  %247 = getelementptr inbounds i64, ptr %91, i32 %246
-  %248 = icmp slt i64 %244, %242
-  br i1 %248, label %89, label %249
+  %242 = phi i32 [ 1, %227 ], [ %240, %236 ]
+  %243 = and i32 %242, %229
+  %244 = mul nsw i64 %234, %230
+  %245 = icmp samesign ugt i64 %228, 1
+  br i1 %245, label %227, label %246
 
-249:
-  %250 = icmp eq i64 %243, 0
-  br i1 %250, label %251, label %294
+246:
+  %247 = icmp eq i32 %243, 0
+  %248 = icmp ne i64 %244, 0
+  %249 = select i1 %247, i1 %248, i1 false
+  br i1 %249, label %321, label %250
 
-251:
-  %252 = phi ptr [ %247, %249 ], [ %23, %84 ], [ %23, %26 ]
-  %253 = getelementptr inbounds nuw i8, ptr %4, i32 56
-  %254 = load i64, ptr %253, align 8
-  %255 = icmp sgt i64 %254, 0
-  br i1 %255, label %256, label %296
+250:
+  %251 = load ptr, ptr %115, align 8
+  %252 = getelementptr inbounds nuw i8, ptr %115, i32 32
+  %253 = load i64, ptr %252, align 8
+  %254 = trunc i64 %253 to i32
+  %255 = getelementptr inbounds nuw i8, ptr %251, i32 %254
+  store ptr %255, ptr %100, align 8
+  %256 = ptrtoint ptr %255 to i32
+  %257 = zext i32 %256 to i64
+  %258 = getelementptr inbounds nuw i8, ptr %100, i32 8
+  store i64 %257, ptr %258, align 8
+  %259 = add nsw i64 %217, %257
+  %260 = getelementptr inbounds nuw i8, ptr %100, i32 16
+  store i64 %259, ptr %260, align 8
+  %261 = getelementptr inbounds nuw i8, ptr %92, i32 56
+  %262 = load i64, ptr %261, align 8
+  %263 = add i64 %262, 4294967295
+  %264 = and i64 %263, %257
+  %265 = or i64 %264, %216
+  %266 = load i64, ptr %15, align 8
+  br label %267
 
-256:
-  %257 = load i64, ptr %9, align 8
-  %258 = and i64 %257, 1
-  %259 = icmp eq i64 %258, 0
-  br label %260
+267:
+  %268 = phi i64 [ %266, %250 ], [ %91, %90 ]
+  %269 = phi i32 [ %156, %250 ], [ %95, %90 ]
+  %270 = phi i64 [ %265, %250 ], [ %93, %90 ]
+  %271 = add nuw nsw i64 %94, 1
+  %272 = load i64, ptr %92, align 8
+  %273 = trunc i64 %272 to i32
+  %274 = getelementptr inbounds i64, ptr %92, i32 %273
+  %275 = icmp slt i64 %271, %268
+  br i1 %275, label %90, label %276
 
-260:
-  %261 = phi i64 [ 0, %256 ], [ %292, %291 ]
-  %262 = trunc i64 %261 to i32
-  %263 = getelementptr inbounds %struct.TernPair, ptr %252, i32 %262
-  %264 = load i64, ptr %263, align 8
-  %265 = trunc i64 %264 to i32
-  %266 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %265
-  %267 = getelementptr inbounds nuw i8, ptr %263, i32 8
-  %268 = load i64, ptr %267, align 8
-  %269 = trunc i64 %268 to i32
-  %270 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %269
-  %271 = getelementptr inbounds nuw i8, ptr %266, i32 8
-  %272 = load i64, ptr %271, align 8
-  %273 = getelementptr inbounds nuw i8, ptr %266, i32 16
-  %274 = load i64, ptr %273, align 8
-  %275 = getelementptr inbounds nuw i8, ptr %270, i32 8
-  %276 = load i64, ptr %275, align 8
-  %277 = getelementptr inbounds nuw i8, ptr %270, i32 16
-  %278 = load i64, ptr %277, align 8
-  br i1 %259, label %279, label %283
+276:
+  %277 = icmp eq i64 %270, 0
+  br i1 %277, label %278, label %321
 
-279:
-  %280 = load ptr, ptr %266, align 8
-  %281 = load ptr, ptr %270, align 8
-  %282 = icmp eq ptr %280, %281
-  br i1 %282, label %283, label %291
+278:
+  %279 = phi ptr [ %274, %276 ], [ %23, %84 ], [ %23, %26 ]
+  %280 = getelementptr inbounds nuw i8, ptr %4, i32 56
+  %281 = load i64, ptr %280, align 8
+  %282 = icmp sgt i64 %281, 0
+  br i1 %282, label %283, label %323
 
 283:
-  %284 = icmp ugt i64 %274, %276
-  %285 = icmp ugt i64 %278, %272
-  %286 = select i1 %284, i1 %285, i1 false
-  %287 = icmp ne i64 %272, %274
-  %288 = select i1 %286, i1 %287, i1 false
-  %289 = icmp ne i64 %276, %278
-  %290 = select i1 %288, i1 %289, i1 false
-  br i1 %290, label %294, label %291
+  %284 = load i64, ptr %9, align 8
+  %285 = and i64 %284, 1
+  %286 = icmp eq i64 %285, 0
+  br label %287
 
-291:
-  %292 = add nuw nsw i64 %261, 1
-  %293 = icmp eq i64 %292, %254
-  br i1 %293, label %296, label %260
+287:
+  %288 = phi i64 [ 0, %283 ], [ %319, %318 ]
+  %289 = trunc i64 %288 to i32
+  %290 = getelementptr inbounds %struct.TernPair, ptr %279, i32 %289
+  %291 = load i64, ptr %290, align 8
+  %292 = trunc i64 %291 to i32
+  %293 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %292
+  %294 = getelementptr inbounds nuw i8, ptr %290, i32 8
+  %295 = load i64, ptr %294, align 8
+  %296 = trunc i64 %295 to i32
+  %297 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %296
+  %298 = getelementptr inbounds nuw i8, ptr %293, i32 8
+  %299 = load i64, ptr %298, align 8
+  %300 = getelementptr inbounds nuw i8, ptr %293, i32 16
+  %301 = load i64, ptr %300, align 8
+  %302 = getelementptr inbounds nuw i8, ptr %297, i32 8
+  %303 = load i64, ptr %302, align 8
+  %304 = getelementptr inbounds nuw i8, ptr %297, i32 16
+  %305 = load i64, ptr %304, align 8
+  br i1 %286, label %306, label %310
 
-294:
-  %295 = tail call fastcc i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3, ptr noundef %4, i32 noundef %5) #7
-  br label %296
+306:
+  %307 = load ptr, ptr %293, align 8
+  %308 = load ptr, ptr %297, align 8
+  %309 = icmp eq ptr %307, %308
+  br i1 %309, label %310, label %318
 
-296:
-  %297 = phi i32 [ %295, %294 ], [ 0, %251 ], [ 0, %291 ]
-  ret i32 %297
+310:
+  %311 = icmp ugt i64 %301, %303
+  %312 = icmp ugt i64 %305, %299
+  %313 = select i1 %311, i1 %312, i1 false
+  %314 = icmp ne i64 %299, %301
+  %315 = select i1 %313, i1 %314, i1 false
+  %316 = icmp ne i64 %303, %305
+  %317 = select i1 %315, i1 %316, i1 false
+  br i1 %317, label %321, label %318
+
+318:
+  %319 = add nuw nsw i64 %288, 1
+  %320 = icmp eq i64 %319, %281
+  br i1 %320, label %323, label %287
+
+321:
+  %322 = tail call fastcc i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3, ptr noundef %4, i32 noundef %5) #7
+  br label %323
+
+323:
+  %324 = phi i32 [ %322, %321 ], [ 0, %278 ], [ 0, %318 ]
+  ret i32 %324
 }
 
 declare void @llvm.lifetime.start.p0(ptr captures(none)) #1

@@ -36,21 +36,21 @@
 
 define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef signext %5) local_unnamed_addr #0 {
   %7 = icmp eq i32 %5, 3
-  br i1 %7, label %8, label %284
+  br i1 %7, label %8, label %310
 
 8:
   %9 = getelementptr inbounds nuw i8, ptr %4, i64 32
   %10 = load i64, ptr %9, align 8
   %11 = and i64 %10, 4
   %12 = icmp eq i64 %11, 0
-  br i1 %12, label %284, label %13
+  br i1 %12, label %310, label %13
 
 13:
   %14 = sext i32 %2 to i64
   %15 = getelementptr inbounds nuw i8, ptr %4, i64 8
   %16 = load i64, ptr %15, align 8
   %17 = icmp eq i64 %16, %14
-  br i1 %17, label %18, label %284
+  br i1 %17, label %18, label %310
 
 18:
   %19 = getelementptr inbounds nuw i8, ptr %4, i64 64
@@ -63,7 +63,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
 
 25:
   %26 = icmp sgt i32 %2, 0
-  br i1 %26, label %27, label %244
+  br i1 %26, label %27, label %270
 
 27:
   %28 = phi i64 [ %72, %71 ], [ %14, %25 ]
@@ -81,19 +81,19 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %34 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
   %35 = load i32, ptr %34, align 8
   %36 = icmp eq i32 %35, 3
-  br i1 %36, label %63, label %284
+  br i1 %36, label %63, label %310
 
 37:
   %38 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
   %39 = load i32, ptr %38, align 8
   %40 = icmp eq i32 %39, 4
-  br i1 %40, label %63, label %284
+  br i1 %40, label %63, label %310
 
 41:
   %42 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
   %43 = load i32, ptr %42, align 8
   %44 = icmp eq i32 %43, 1
-  br i1 %44, label %45, label %284
+  br i1 %44, label %45, label %310
 
 45:
   %46 = getelementptr inbounds nuw i8, ptr %30, i64 40
@@ -124,7 +124,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %60 = phi i64 [ %55, %50 ], [ %58, %56 ]
   %61 = lshr i64 %60, %47
   %62 = icmp eq i64 %61, 0
-  br i1 %62, label %63, label %284
+  br i1 %62, label %63, label %310
 
 63:
   %64 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
@@ -148,291 +148,326 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
 77:
   %78 = phi i64 [ %14, %18 ], [ %72, %71 ]
   %79 = icmp sgt i64 %78, 0
-  br i1 %79, label %80, label %244
+  br i1 %79, label %80, label %270
 
 80:
   %81 = getelementptr inbounds nuw i8, ptr %4, i64 16
-  br label %82
+  %82 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  br label %83
 
-82:
-  %83 = phi i64 [ %78, %80 ], [ %236, %235 ]
-  %84 = phi ptr [ %22, %80 ], [ %240, %235 ]
-  %85 = phi i64 [ 0, %80 ], [ %237, %235 ]
-  %86 = phi i64 [ 0, %80 ], [ %238, %235 ]
-  %87 = getelementptr inbounds nuw i8, ptr %84, i64 112
-  %88 = getelementptr inbounds nuw i8, ptr %84, i64 32
-  %89 = load i64, ptr %88, align 8
-  %90 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %89
-  %91 = getelementptr inbounds nuw i8, ptr %84, i64 88
-  %92 = load i64, ptr %91, align 8
-  %93 = getelementptr inbounds nuw i8, ptr %84, i64 24
+83:
+  %84 = phi i64 [ %78, %80 ], [ %261, %260 ]
+  %85 = phi ptr [ %22, %80 ], [ %266, %260 ]
+  %86 = phi i64 [ 0, %80 ], [ %263, %260 ]
+  %87 = phi i64 [ 0, %80 ], [ %264, %260 ]
+  %88 = phi i32 [ -1, %80 ], [ %262, %260 ]
+  %89 = getelementptr inbounds nuw i8, ptr %85, i64 112
+  %90 = getelementptr inbounds nuw i8, ptr %85, i64 32
+  %91 = load i64, ptr %90, align 8
+  %92 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %91
+  %93 = getelementptr inbounds nuw i8, ptr %85, i64 88
   %94 = load i64, ptr %93, align 8
-  %95 = icmp eq i64 %94, 5
-  br i1 %95, label %96, label %235
+  %95 = getelementptr inbounds nuw i8, ptr %85, i64 24
+  %96 = load i64, ptr %95, align 8
+  %97 = icmp eq i64 %96, 5
+  br i1 %97, label %98, label %260
 
-96:
-  %97 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %86
-  %98 = load i32, ptr %97, align 8
-  switch i32 %98, label %284 [
-    i32 7, label %99
-    i32 70, label %99
+98:
+  %99 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %87
+  %100 = load i32, ptr %99, align 8
+  switch i32 %100, label %310 [
+    i32 7, label %101
+    i32 70, label %101
   ]
 
-99:
-  %100 = getelementptr inbounds nuw i8, ptr %97, i64 8
-  %101 = load ptr, ptr %100, align 8
-  %102 = icmp eq i32 %98, 70
-  %103 = select i1 %102, i64 24, i64 0
-  %104 = getelementptr inbounds nuw i8, ptr %101, i64 %103
-  %105 = getelementptr inbounds nuw i8, ptr %104, i64 20
-  %106 = load i8, ptr %105, align 4
-  %107 = zext i8 %106 to i64
-  %108 = getelementptr inbounds nuw i8, ptr %104, i64 21
-  %109 = load i8, ptr %108, align 1
-  %110 = zext i8 %109 to i64
-  %111 = shl nuw nsw i64 %110, 8
-  %112 = or disjoint i64 %111, %107
-  %113 = getelementptr inbounds nuw i8, ptr %104, i64 22
-  %114 = load i16, ptr %113, align 2
-  %115 = zext i16 %114 to i64
-  %116 = shl nuw nsw i64 %115, 16
-  %117 = or disjoint i64 %112, %116
-  %118 = getelementptr inbounds nuw i8, ptr %84, i64 40
-  %119 = load i64, ptr %118, align 8
-  %120 = icmp eq i64 %117, %119
-  br i1 %120, label %121, label %284
+101:
+  %102 = getelementptr inbounds nuw i8, ptr %99, i64 8
+  %103 = load ptr, ptr %102, align 8
+  %104 = icmp eq i32 %100, 70
+  %105 = select i1 %104, i64 24, i64 0
+  %106 = getelementptr inbounds nuw i8, ptr %103, i64 %105
+  %107 = getelementptr inbounds nuw i8, ptr %106, i64 20
+  %108 = load i8, ptr %107, align 4
+  %109 = zext i8 %108 to i64
+  %110 = getelementptr inbounds nuw i8, ptr %106, i64 21
+  %111 = load i8, ptr %110, align 1
+  %112 = zext i8 %111 to i64
+  %113 = shl nuw nsw i64 %112, 8
+  %114 = or disjoint i64 %113, %109
+  %115 = getelementptr inbounds nuw i8, ptr %106, i64 22
+  %116 = load i16, ptr %115, align 2
+  %117 = zext i16 %116 to i64
+  %118 = shl nuw nsw i64 %117, 16
+  %119 = or disjoint i64 %114, %118
+  %120 = getelementptr inbounds nuw i8, ptr %85, i64 40
+  %121 = load i64, ptr %120, align 8
+  %122 = icmp eq i64 %119, %121
+  br i1 %122, label %123, label %310
 
-121:
-  %122 = getelementptr inbounds nuw i8, ptr %104, i64 16
-  %123 = load i32, ptr %122, align 8
-  %124 = sext i32 %123 to i64
-  %125 = getelementptr inbounds nuw i8, ptr %84, i64 48
-  %126 = load i64, ptr %125, align 8
-  %127 = icmp eq i64 %126, %124
-  br i1 %127, label %128, label %284
+123:
+  %124 = getelementptr inbounds nuw i8, ptr %106, i64 16
+  %125 = load i32, ptr %124, align 8
+  %126 = sext i32 %125 to i64
+  %127 = getelementptr inbounds nuw i8, ptr %85, i64 48
+  %128 = load i64, ptr %127, align 8
+  %129 = icmp eq i64 %128, %126
+  br i1 %129, label %130, label %310
 
-128:
-  %129 = getelementptr inbounds nuw i8, ptr %104, i64 8
-  %130 = load i32, ptr %129, align 8
-  %131 = sext i32 %130 to i64
-  %132 = load i64, ptr %81, align 8
-  %133 = icmp eq i64 %132, %131
-  br i1 %133, label %134, label %284
+130:
+  %131 = getelementptr inbounds nuw i8, ptr %106, i64 8
+  %132 = load i32, ptr %131, align 8
+  %133 = sext i32 %132 to i64
+  %134 = load i64, ptr %81, align 8
+  %135 = icmp eq i64 %134, %133
+  br i1 %135, label %136, label %310
 
-134:
-  %135 = getelementptr inbounds nuw i8, ptr %104, i64 24
-  %136 = load ptr, ptr %135, align 8
-  %137 = getelementptr inbounds nuw i8, ptr %84, i64 72
-  %138 = load i64, ptr %137, align 8
-  %139 = and i64 %138, 4
-  %140 = icmp eq i64 %139, 0
-  br i1 %140, label %155, label %141
+136:
+  %137 = load i64, ptr %9, align 8
+  %138 = and i64 %137, 2
+  %139 = icmp eq i64 %138, 0
+  br i1 %139, label %140, label %155
 
-141:
-  %142 = icmp sgt i32 %123, 0
-  br i1 %142, label %143, label %186
+140:
+  %141 = icmp slt i32 %88, 0
+  br i1 %141, label %142, label %148
 
-143:
-  %144 = phi i64 [ %152, %143 ], [ %85, %141 ]
-  %145 = phi i64 [ %153, %143 ], [ 0, %141 ]
-  %146 = getelementptr inbounds nuw i64, ptr %136, i64 %145
-  %147 = load i64, ptr %146, align 8
-  %148 = getelementptr inbounds nuw %struct.TernNumber, ptr %87, i64 %145
-  %149 = getelementptr inbounds nuw i8, ptr %148, i64 8
-  %150 = load i64, ptr %149, align 8
-  %151 = xor i64 %150, %147
-  %152 = or i64 %151, %144
-  %153 = add nuw nsw i64 %145, 1
-  %154 = icmp eq i64 %153, %124
-  br i1 %154, label %186, label %143
+142:
+  %143 = getelementptr inbounds nuw i8, ptr %106, i64 12
+  %144 = load i32, ptr %143, align 4
+  %145 = sext i32 %144 to i64
+  %146 = load i64, ptr %82, align 8
+  %147 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %146
+  store i64 %145, ptr %147, align 8
+  br label %148
+
+148:
+  %149 = phi i32 [ %144, %142 ], [ %88, %140 ]
+  %150 = getelementptr inbounds nuw i8, ptr %106, i64 12
+  %151 = load i32, ptr %150, align 4
+  %152 = xor i32 %151, %149
+  %153 = sext i32 %152 to i64
+  %154 = or i64 %86, %153
+  br label %155
 
 155:
-  %156 = getelementptr inbounds nuw i8, ptr %84, i64 64
-  %157 = load i64, ptr %156, align 8
-  %158 = icmp sgt i32 %123, 0
-  br i1 %158, label %159, label %186
+  %156 = phi i32 [ %88, %136 ], [ %149, %148 ]
+  %157 = phi i64 [ %86, %136 ], [ %154, %148 ]
+  %158 = getelementptr inbounds nuw i8, ptr %106, i64 24
+  %159 = load ptr, ptr %158, align 8
+  %160 = getelementptr inbounds nuw i8, ptr %85, i64 72
+  %161 = load i64, ptr %160, align 8
+  %162 = and i64 %161, 4
+  %163 = icmp eq i64 %162, 0
+  br i1 %163, label %179, label %164
 
-159:
-  %160 = phi i64 [ %181, %180 ], [ %124, %155 ]
-  %161 = phi i64 [ %183, %180 ], [ %157, %155 ]
-  %162 = phi i64 [ %182, %180 ], [ %85, %155 ]
-  %163 = phi i64 [ %184, %180 ], [ 0, %155 ]
-  %164 = getelementptr inbounds nuw %struct.TernNumber, ptr %87, i64 %163
-  %165 = load i64, ptr %164, align 8
-  %166 = getelementptr inbounds nuw i8, ptr %164, i64 8
-  %167 = load i64, ptr %166, align 8
-  %168 = getelementptr inbounds nuw i64, ptr %136, i64 %163
-  %169 = load i64, ptr %168, align 8
-  switch i64 %165, label %173 [
-    i64 2, label %170
-    i64 0, label %176
+164:
+  %165 = load i64, ptr %127, align 8
+  %166 = icmp sgt i64 %165, 0
+  br i1 %166, label %167, label %211
+
+167:
+  %168 = phi i64 [ %176, %167 ], [ %157, %164 ]
+  %169 = phi i64 [ %177, %167 ], [ 0, %164 ]
+  %170 = getelementptr inbounds nuw i64, ptr %159, i64 %169
+  %171 = load i64, ptr %170, align 8
+  %172 = getelementptr inbounds nuw %struct.TernNumber, ptr %89, i64 %169
+  %173 = getelementptr inbounds nuw i8, ptr %172, i64 8
+  %174 = load i64, ptr %173, align 8
+  %175 = xor i64 %174, %171
+  %176 = or i64 %175, %168
+  %177 = add nuw nsw i64 %169, 1
+  %178 = icmp eq i64 %177, %165
+  br i1 %178, label %211, label %167
+
+179:
+  %180 = getelementptr inbounds nuw i8, ptr %85, i64 64
+  %181 = load i64, ptr %180, align 8
+  %182 = load i64, ptr %127, align 8
+  %183 = icmp sgt i64 %182, 0
+  br i1 %183, label %184, label %211
+
+184:
+  %185 = phi i64 [ %206, %205 ], [ %182, %179 ]
+  %186 = phi i64 [ %208, %205 ], [ %181, %179 ]
+  %187 = phi i64 [ %207, %205 ], [ %157, %179 ]
+  %188 = phi i64 [ %209, %205 ], [ 0, %179 ]
+  %189 = getelementptr inbounds nuw %struct.TernNumber, ptr %89, i64 %188
+  %190 = load i64, ptr %189, align 8
+  %191 = getelementptr inbounds nuw i8, ptr %189, i64 8
+  %192 = load i64, ptr %191, align 8
+  %193 = getelementptr inbounds nuw i64, ptr %159, i64 %188
+  %194 = load i64, ptr %193, align 8
+  switch i64 %190, label %198 [
+    i64 2, label %195
+    i64 0, label %201
   ]
 
-170:
-  %171 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %167
-  store i64 %169, ptr %171, align 8
-  %172 = load i64, ptr %125, align 8
-  br label %180
-
-173:
-  %174 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %167
-  %175 = load i64, ptr %174, align 8
-  br label %176
-
-176:
-  %177 = phi i64 [ %175, %173 ], [ %167, %159 ]
-  %178 = xor i64 %177, %169
-  %179 = or i64 %178, %162
-  br label %180
-
-180:
-  %181 = phi i64 [ %172, %170 ], [ %160, %176 ]
-  %182 = phi i64 [ %162, %170 ], [ %179, %176 ]
-  %183 = mul nsw i64 %169, %161
-  %184 = add nuw nsw i64 %163, 1
-  %185 = icmp slt i64 %184, %181
-  br i1 %185, label %159, label %186
-
-186:
-  %187 = phi i64 [ %182, %180 ], [ %85, %155 ], [ %85, %141 ], [ %152, %143 ]
-  %188 = phi i64 [ %183, %180 ], [ %157, %155 ], [ %92, %141 ], [ %92, %143 ]
-  %189 = getelementptr inbounds nuw i8, ptr %104, i64 32
-  %190 = load ptr, ptr %189, align 8
-  %191 = icmp eq ptr %190, null
-  br i1 %191, label %220, label %192
-
-192:
-  %193 = load i32, ptr %122, align 8
-  %194 = icmp sgt i32 %193, 0
-  br i1 %194, label %195, label %220
-
 195:
-  %196 = zext nneg i32 %193 to i64
-  %197 = load ptr, ptr %135, align 8
-  br label %198
+  %196 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %192
+  store i64 %194, ptr %196, align 8
+  %197 = load i64, ptr %127, align 8
+  br label %205
 
 198:
-  %199 = phi i64 [ %196, %195 ], [ %202, %211 ]
-  %200 = phi i32 [ 1, %195 ], [ %213, %211 ]
-  %201 = phi i64 [ 1, %195 ], [ %214, %211 ]
-  %202 = add nsw i64 %199, -1
-  %203 = getelementptr inbounds i64, ptr %197, i64 %202
-  %204 = load i64, ptr %203, align 8
-  %205 = icmp eq i64 %204, 1
-  br i1 %205, label %211, label %206
+  %199 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %192
+  %200 = load i64, ptr %199, align 8
+  br label %201
 
-206:
-  %207 = getelementptr inbounds i64, ptr %190, i64 %202
-  %208 = load i64, ptr %207, align 8
-  %209 = icmp eq i64 %208, %201
-  %210 = zext i1 %209 to i32
-  br label %211
+201:
+  %202 = phi i64 [ %200, %198 ], [ %192, %184 ]
+  %203 = xor i64 %202, %194
+  %204 = or i64 %203, %187
+  br label %205
+
+205:
+  %206 = phi i64 [ %197, %195 ], [ %185, %201 ]
+  %207 = phi i64 [ %187, %195 ], [ %204, %201 ]
+  %208 = mul nsw i64 %194, %186
+  %209 = add nuw nsw i64 %188, 1
+  %210 = icmp slt i64 %209, %206
+  br i1 %210, label %184, label %211
 
 211:
-  %212 = phi i32 [ 1, %198 ], [ %210, %206 ]
-  %213 = and i32 %212, %200
-  %214 = mul nsw i64 %204, %201
-  %215 = icmp samesign ugt i64 %199, 1
-  br i1 %215, label %198, label %216
+  %212 = phi i64 [ %207, %205 ], [ %157, %179 ], [ %157, %164 ], [ %176, %167 ]
+  %213 = phi i64 [ %208, %205 ], [ %181, %179 ], [ %94, %164 ], [ %94, %167 ]
+  %214 = getelementptr inbounds nuw i8, ptr %106, i64 32
+  %215 = load ptr, ptr %214, align 8
+  %216 = icmp eq ptr %215, null
+  br i1 %216, label %245, label %217
 
-216:
-  %217 = icmp eq i32 %213, 0
-  %218 = icmp ne i64 %214, 0
-  %219 = select i1 %217, i1 %218, i1 false
-  br i1 %219, label %284, label %220
+217:
+  %218 = load i32, ptr %124, align 8
+  %219 = icmp sgt i32 %218, 0
+  br i1 %219, label %220, label %245
 
 220:
-  %221 = load ptr, ptr %104, align 8
-  %222 = getelementptr inbounds nuw i8, ptr %104, i64 40
-  %223 = load i64, ptr %222, align 8
-  %224 = getelementptr inbounds nuw i8, ptr %221, i64 %223
-  store ptr %224, ptr %90, align 8
-  %225 = ptrtoint ptr %224 to i64
-  %226 = getelementptr inbounds nuw i8, ptr %90, i64 8
-  store i64 %225, ptr %226, align 8
-  %227 = add nsw i64 %188, %225
-  %228 = getelementptr inbounds nuw i8, ptr %90, i64 16
-  store i64 %227, ptr %228, align 8
-  %229 = getelementptr inbounds nuw i8, ptr %84, i64 56
-  %230 = load i64, ptr %229, align 8
-  %231 = add nsw i64 %230, -1
-  %232 = and i64 %231, %225
-  %233 = or i64 %232, %187
-  %234 = load i64, ptr %15, align 8
-  br label %235
+  %221 = zext nneg i32 %218 to i64
+  %222 = load ptr, ptr %158, align 8
+  br label %223
 
-235:
-  %236 = phi i64 [ %234, %220 ], [ %83, %82 ]
-  %237 = phi i64 [ %233, %220 ], [ %85, %82 ]
-  %238 = add nuw nsw i64 %86, 1
-  %239 = load i64, ptr %84, align 8
-  %240 = getelementptr inbounds i64, ptr %84, i64 %239
-  %241 = icmp slt i64 %238, %236
-  br i1 %241, label %82, label %242
+223:
+  %224 = phi i64 [ %221, %220 ], [ %227, %236 ]
+  %225 = phi i32 [ 1, %220 ], [ %238, %236 ]
+  %226 = phi i64 [ 1, %220 ], [ %239, %236 ]
+  %227 = add nsw i64 %224, -1
+  %228 = getelementptr inbounds i64, ptr %222, i64 %227
+  %229 = load i64, ptr %228, align 8
+  %230 = icmp eq i64 %229, 1
+  br i1 %230, label %236, label %231
 
-242:
-  %243 = icmp eq i64 %237, 0
-  br i1 %243, label %244, label %284
+231:
+  %232 = getelementptr inbounds i64, ptr %215, i64 %227
+  %233 = load i64, ptr %232, align 8
+  %234 = icmp eq i64 %233, %226
+  %235 = zext i1 %234 to i32
+  br label %236
 
-244:
-  %245 = phi ptr [ %240, %242 ], [ %22, %77 ], [ %22, %25 ]
-  %246 = getelementptr inbounds nuw i8, ptr %4, i64 56
-  %247 = load i64, ptr %246, align 8
-  %248 = icmp sgt i64 %247, 0
-  br i1 %248, label %249, label %286
+236:
+  %237 = phi i32 [ 1, %223 ], [ %235, %231 ]
+  %238 = and i32 %237, %225
+  %239 = mul nsw i64 %229, %226
+  %240 = icmp samesign ugt i64 %224, 1
+  br i1 %240, label %223, label %241
 
-249:
-  %250 = load i64, ptr %9, align 8
-  %251 = and i64 %250, 1
-  %252 = icmp eq i64 %251, 0
-  br label %253
+241:
+  %242 = icmp eq i32 %238, 0
+  %243 = icmp ne i64 %239, 0
+  %244 = select i1 %242, i1 %243, i1 false
+  br i1 %244, label %310, label %245
 
-253:
-  %254 = phi i64 [ 0, %249 ], [ %282, %281 ]
-  %255 = getelementptr inbounds nuw %struct.TernPair, ptr %245, i64 %254
-  %256 = load i64, ptr %255, align 8
-  %257 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %256
-  %258 = getelementptr inbounds nuw i8, ptr %255, i64 8
-  %259 = load i64, ptr %258, align 8
-  %260 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %259
-  %261 = getelementptr inbounds nuw i8, ptr %257, i64 8
-  %262 = load i64, ptr %261, align 8
-  %263 = getelementptr inbounds nuw i8, ptr %257, i64 16
-  %264 = load i64, ptr %263, align 8
-  %265 = getelementptr inbounds nuw i8, ptr %260, i64 8
-  %266 = load i64, ptr %265, align 8
-  %267 = getelementptr inbounds nuw i8, ptr %260, i64 16
-  %268 = load i64, ptr %267, align 8
-  br i1 %252, label %269, label %273
+245:
+  %246 = load ptr, ptr %106, align 8
+  %247 = getelementptr inbounds nuw i8, ptr %106, i64 40
+  %248 = load i64, ptr %247, align 8
+  %249 = getelementptr inbounds nuw i8, ptr %246, i64 %248
+  store ptr %249, ptr %92, align 8
+  %250 = ptrtoint ptr %249 to i64
+  %251 = getelementptr inbounds nuw i8, ptr %92, i64 8
+  store i64 %250, ptr %251, align 8
+  %252 = add nsw i64 %213, %250
+  %253 = getelementptr inbounds nuw i8, ptr %92, i64 16
+  store i64 %252, ptr %253, align 8
+  %254 = getelementptr inbounds nuw i8, ptr %85, i64 56
+  %255 = load i64, ptr %254, align 8
+  %256 = add nsw i64 %255, -1
+  %257 = and i64 %256, %250
+  %258 = or i64 %257, %212
+  %259 = load i64, ptr %15, align 8
+  br label %260
 
-269:
-  %270 = load ptr, ptr %257, align 8
-  %271 = load ptr, ptr %260, align 8
-  %272 = icmp eq ptr %270, %271
-  br i1 %272, label %273, label %281
+260:
+  %261 = phi i64 [ %259, %245 ], [ %84, %83 ]
+  %262 = phi i32 [ %156, %245 ], [ %88, %83 ]
+  %263 = phi i64 [ %258, %245 ], [ %86, %83 ]
+  %264 = add nuw nsw i64 %87, 1
+  %265 = load i64, ptr %85, align 8
+  %266 = getelementptr inbounds i64, ptr %85, i64 %265
+  %267 = icmp slt i64 %264, %261
+  br i1 %267, label %83, label %268
 
-273:
-  %274 = icmp ugt i64 %264, %266
-  %275 = icmp ugt i64 %268, %262
-  %276 = select i1 %274, i1 %275, i1 false
-  %277 = icmp ne i64 %262, %264
-  %278 = select i1 %276, i1 %277, i1 false
-  %279 = icmp ne i64 %266, %268
-  %280 = select i1 %278, i1 %279, i1 false
-  br i1 %280, label %284, label %281
+268:
+  %269 = icmp eq i64 %263, 0
+  br i1 %269, label %270, label %310
 
-281:
-  %282 = add nuw nsw i64 %254, 1
-  %283 = icmp eq i64 %282, %247
-  br i1 %283, label %286, label %253
+270:
+  %271 = phi ptr [ %266, %268 ], [ %22, %77 ], [ %22, %25 ]
+  %272 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  %273 = load i64, ptr %272, align 8
+  %274 = icmp sgt i64 %273, 0
+  br i1 %274, label %275, label %312
 
-284:
-  %285 = tail call fastcc signext i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef %3, ptr noundef %4, i32 noundef signext %5) #7
-  br label %286
+275:
+  %276 = load i64, ptr %9, align 8
+  %277 = and i64 %276, 1
+  %278 = icmp eq i64 %277, 0
+  br label %279
 
-286:
-  %287 = phi i32 [ %285, %284 ], [ 0, %244 ], [ 0, %281 ]
-  ret i32 %287
+279:
+  %280 = phi i64 [ 0, %275 ], [ %308, %307 ]
+  %281 = getelementptr inbounds nuw %struct.TernPair, ptr %271, i64 %280
+  %282 = load i64, ptr %281, align 8
+  %283 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %282
+  %284 = getelementptr inbounds nuw i8, ptr %281, i64 8
+  %285 = load i64, ptr %284, align 8
+  %286 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %285
+  %287 = getelementptr inbounds nuw i8, ptr %283, i64 8
+  %288 = load i64, ptr %287, align 8
+  %289 = getelementptr inbounds nuw i8, ptr %283, i64 16
+  %290 = load i64, ptr %289, align 8
+  %291 = getelementptr inbounds nuw i8, ptr %286, i64 8
+  %292 = load i64, ptr %291, align 8
+  %293 = getelementptr inbounds nuw i8, ptr %286, i64 16
+  %294 = load i64, ptr %293, align 8
+  br i1 %278, label %295, label %299
+
+295:
+  %296 = load ptr, ptr %283, align 8
+  %297 = load ptr, ptr %286, align 8
+  %298 = icmp eq ptr %296, %297
+  br i1 %298, label %299, label %307
+
+299:
+  %300 = icmp ugt i64 %290, %292
+  %301 = icmp ugt i64 %294, %288
+  %302 = select i1 %300, i1 %301, i1 false
+  %303 = icmp ne i64 %288, %290
+  %304 = select i1 %302, i1 %303, i1 false
+  %305 = icmp ne i64 %292, %294
+  %306 = select i1 %304, i1 %305, i1 false
+  br i1 %306, label %310, label %307
+
+307:
+  %308 = add nuw nsw i64 %280, 1
+  %309 = icmp eq i64 %308, %273
+  br i1 %309, label %312, label %279
+
+310:
+  %311 = tail call fastcc signext i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef %3, ptr noundef %4, i32 noundef signext %5) #7
+  br label %312
+
+312:
+  %313 = phi i32 [ %311, %310 ], [ 0, %270 ], [ 0, %307 ]
+  ret i32 %313
 }
 
 declare void @llvm.lifetime.start.p0(ptr captures(none)) #1
