@@ -28,6 +28,10 @@ TEST(Device, HostMemoryIsAligned) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % alignment, 0u);
     cpu.Free(0, memory);
   }
+  // A large one may be in huge pages.
+  void* large = cpu.Alloc(0, uint64_t{8} << 20, 64);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(large) % (uint64_t{2} << 20), 0u);
+  cpu.Free(0, large);
   EXPECT_NE(ErrorOf([&] { cpu.Alloc(0, uint64_t{1} << 62, 64); }).find("cannot allocate"),
             std::string::npos);
 }

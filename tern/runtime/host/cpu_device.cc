@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/runtime/host/cpu_device.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,13 +28,23 @@ int Describe(int32_t, void* sink, TernPropertySink emit) {
   });
 }
 
+// Large tensors, such as arenas of models, are in huge pages where the system has them: strides of
+// 4 KiB pages miss the TLB, and each page is faulted in by itself.
+constexpr uint64_t kHugePage = uint64_t{2} << 20, kLargeBytes = 2 * kHugePage;
+
 int Alloc(int32_t, uint64_t bytes, uint64_t alignment, void** out) {
   return ffi::Guard([&] {
     // An empty tensor has an address too.
     alignment = std::max<uint64_t>(alignment, alignof(std::max_align_t));
+    bool is_large = bytes >= kLargeBytes;
+    if (is_large) alignment = std::max(alignment, kHugePage);
     void* memory = nullptr;
     if (posix_memalign(&memory, alignment, std::max<uint64_t>(bytes, 1)) != 0)
       TERN_THROW(MemoryError) << "cannot allocate " << bytes << " bytes on the host";
+#ifdef MADV_HUGEPAGE
+    // Whole pages alone: the rest would take another one. A wish, which may be refused.
+    if (is_large) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
     *out = memory;
   });
 }

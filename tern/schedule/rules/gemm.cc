@@ -6,6 +6,7 @@
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
+#include "tern/schedule/rules/im2col_loops.h"
 #include "tern/schedule/rules/loops.h"
 #include "tern/tir/analysis/preparation.h"
 #include "tern/tir/analysis/vector_move.h"
@@ -77,6 +78,7 @@ std::string ProducerFor(const Schedule& schedule, const std::string& block, Prod
   for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
     std::string producer = access.store ? "" : ProducerOf(schedule, access.buffer);
     if (producer.empty() || IsPrepackedForOthers(schedule, block, access.buffer)) continue;
+    if (producers == Producers::kAll && IsSubsampled(schedule, producer)) continue;
     if (producers != Producers::kAll && !IsOwnOf(schedule, producer, block)) continue;
     // What is computed again for every tile has to be cheap.
     if (producers == Producers::kCheap && HasCalls(FindBlockNamed(schedule, producer))) continue;

@@ -16,7 +16,7 @@
 #include "tern/schedule/rules/default_schedules.h"
 #include "tern/schedule/rules/gemm.h"
 #include "tern/schedule/rules/loops.h"
-#include "tern/schedule/rules/register_tiles.h"
+#include "tern/schedule/rules/packed_gemm_plan.h"
 #include "tern/schedule/rules/transpose_tiles.h"
 
 namespace tern::schedule {
@@ -36,7 +36,7 @@ double StepCycles(int64_t m, int64_t n, int64_t lanes, const TargetInfo& target)
   int64_t vectors = std::min(CeilDiv(n, lanes), target.vector_registers);
   for (const RegisterTile& tile : RegisterTiles(m, vectors, lanes, target)) {
     if (!FitsRegisters(tile, 1, target)) continue;
-    double cycles = GemmStepCycles(tile, m, n, DataType::Float(32).bytes(), target);
+    double cycles = TailedStepCycles(tile, m, n, DataType::Float(32).bytes(), target);
     if (best == 0 || cycles < best) best = cycles;
   }
   return best;

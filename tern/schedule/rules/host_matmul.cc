@@ -420,11 +420,12 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
   bool masks =
       target.masked_vectors && (gemm.dynamic_n || (!plan.pack_b && gemm.n % plan.tile_n != 0));
   bool all_of_m = gemm.dynamic_m && !plan.block_m;
+  int64_t columns = plan.multiple_of_n(gemm.dynamic_n);
   bool whole_m = all_of_m || (!gemm.dynamic_m && gemm.m % plan.tile_m == 0),
-       whole_n = !gemm.dynamic_n && gemm.n % plan.tile_n == 0;
+       whole_n = !gemm.dynamic_n && gemm.n % columns == 0;
   if (!plan.block_k && !(whole_m && whole_n)) {
     std::string a = gemm.a.name, b = gemm.b.name;
-    gemm = PadGemm(schedule, block, {.m = all_of_m ? 1 : plan.tile_m, .n = plan.tile_n},
+    gemm = PadGemm(schedule, block, {.m = all_of_m ? 1 : plan.tile_m, .n = columns},
                    Sizes::kDynamic, batch_axes);
     // Padding is no copy, unless all of it is copied, or a block of rows.
     if (gemm.a.name != a && plan.pack_a == kPacked) {
@@ -547,6 +548,43 @@ void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo&
     if (loop == block.name + "_l") SplitLanes(schedule, block.name, loop, part);
 }
 
+// subsampled_matmul: 1x1 convolutions with strides whose pixels are contiguous (NCHW).
+//
+//   B[k, n] = X[k, y * 2, x * 2]        im2col, no larger than X: copied once, by rows
+//   Y = epilogue(W * B)                 by the rules for GEMMs: packed_matmul, channel_vectors
+//
+// implicit_gemm would gather B element by element while it packs it.
+// Declines: windows of several elements, no stride along the contiguous axis, fewer output channels
+// than L1 has ways, dynamic sizes, not float32 or float64 alone.
+void CheckSubsampled(const BlockInfo& block, const TargetInfo& target) {
+  DataType dtype = block.accesses[0].buffer->dtype;
+  int64_t channels = 0;
+  for (const BlockAxis& axis : block.axes) {
+    std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
+    if (!extent) Refuse("the extent of axis " + axis.var.name() + " is dynamic");
+    if (axis.role == AxisRole::kWindow && *extent > 1) Refuse("its windows have several elements");
+    if (axis.role == AxisRole::kN) channels = std::max(channels, *extent);
+  }
+  if (dtype != DataType::Float(32) && dtype != DataType::Float(64))
+    Refuse("it computes with " + dtype.str() + "; expected float32 or float64");
+  for (const BlockAccess& access : block.accesses)
+    if (access.buffer->dtype != dtype) Refuse("its tensors are not of one type");
+  if (channels < target.l1_ways)
+    Refuse("it has " + std::to_string(channels) + " output channels; expected " +
+           std::to_string(target.l1_ways) + " or more");
+}
+
+void SubsampledMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
+  CheckSubsampled(block, target);
+  Names made = schedule->Im2col(block.name, SharedAxes(block), ImplicitOperands(block.name));
+  if (!IsSubsampled(*schedule, made[1])) Refuse("its pixels are read without strides");
+  FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
+  BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  if (ApplyRules(schedule, product, target).rule.empty()) Refuse("no rule takes the GEMM");
+  Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(made[0]); });
+  CopyOperand(schedule, made[1], target);
+}
+
 }  // namespace
 
 void RegisterHostMatmulRules() {
@@ -557,6 +595,12 @@ void RegisterHostMatmulRules() {
                 .fits = has_vectors,
                 .priority = 30,
                 .planned = Planned<P>(PackedPlans, ApplyMatmul)});
+  RegisterRule({.name = "subsampled_matmul",
+                .description = "1x1 convolutions with strides: pixels copied by rows, then a GEMM",
+                .kinds = {BlockKind::kConvolution},
+                .fits = has_vectors,
+                .priority = 29,
+                .apply = SubsampledMatmul});
   RegisterRule({.name = "implicit_gemm",
                 .description = "packed_matmul after im2col, which is fused into the packing",
                 .kinds = {BlockKind::kMatmul, BlockKind::kConvolution, BlockKind::kReduction},

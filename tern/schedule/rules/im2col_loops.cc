@@ -96,6 +96,29 @@ void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInf
   ParallelizeOuter(schedule, operand, work, target);
 }
 
+bool IsSubsampled(const Schedule& schedule, const std::string& block) {
+  constexpr int64_t kMostStride = 8;
+  const BlockNode* copy = FindBlockNamed(schedule, block);
+  const ir::BufferLoadNode* load = LoadOf(copy);
+  if (!load || !copy->body.As<BufferStoreNode>() || copy->iters.empty()) return false;
+  int64_t copied = 1, source = 1;
+  for (const BlockIter& iter : copy->iters) copied *= ir::AsConstInt(iter.extent).value_or(0);
+  for (const Expr& extent : load->buffer->shape) source *= ir::AsConstInt(extent).value_or(0);
+  // How far its first two elements are apart.
+  auto place = [&](double last) {
+    ir::VarMap values;
+    for (const BlockIter& iter : copy->iters)
+      values[iter.var.node()] = ir::MakeConst(iter.var.dtype(), 0);
+    const Var& axis = copy->iters.back().var;
+    values[axis.node()] = ir::MakeConst(axis.dtype(), last);
+    return ir::Substitute(FlatIndex(load->buffer, load->indices), values);
+  };
+  std::optional<int64_t> stride = ir::AsConstInt(arith::Analyzer().Simplify(place(1) - place(0)));
+  // All elements, in another order, are a transposition.
+  return stride && *stride > 1 && *stride <= kMostStride && copied > 0 &&
+         copied * *stride < 2 * source;
+}
+
 ColumnsApart FindColumnsApart(const BlockInfo& block) {
   const BlockAccess& result = block.accesses[0];
   std::vector<const BlockAccess*> operands;

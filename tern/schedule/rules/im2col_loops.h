@@ -18,6 +18,11 @@ int64_t InnermostFused(const Schedule& schedule, const std::string& operand, siz
 // Schedules the copy to an operand: rows along the axis that is contiguous in memory, in parallel.
 void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target);
 
+// Whether a block copies every second element along its last axis, or fewer, and each at most once,
+// as im2col of 1x1 windows with strides does. Its rows are copied better by themselves than as
+// vectors of packed panels, which cross their ends.
+bool IsSubsampled(const Schedule& schedule, const std::string& block);
+
 // N axes that do not lie side by side with the others in B, as the images of NCHW do not: with
 // those as batch axes N is contiguous. None where the others are not contiguous either.
 struct ColumnsApart {

@@ -17,6 +17,11 @@ constexpr double kPackCycles = 2;
 constexpr double kScatterCycles = 2;
 // From so many cycles on, a plan of one block costs so many times what it would by itself.
 constexpr double kParallelCycles = 20000, kAloneFactor = 1.5;
+// Where half of L2 holds B, but not A too, all of B is packed before, and A comes from memory once:
+// so many blocks of rows are what threads share.
+constexpr int64_t kRowBlocks = 16;
+// What a last tile of fewer vectors costs beside its arithmetic: it is code of its own.
+constexpr double kTailFactor = 1.05;
 // Interleaved K streams of prepacked B that comes from memory: the prefetcher follows each of them
 // to the end of a page.
 constexpr int64_t kPrepackedStreams = 4;
@@ -64,8 +69,9 @@ void SetCost(const PackedGemmProblem& problem, const TargetInfo& target, P* plan
   const Gemm& gemm = problem.gemm;
   auto divide = [](double a, int64_t b) { return a / static_cast<double>(b); };
   auto batch = static_cast<double>(gemm.batch), b_bytes = static_cast<double>(problem.b_bytes());
+  auto step_cycles = plan->pack_b && !gemm.dynamic_n ? TailedStepCycles : GemmStepCycles;
   double arithmetic = batch * static_cast<double>(gemm.k) *
-                      GemmStepCycles(plan->tile(), gemm.m, gemm.n, gemm.b.bytes(), target);
+                      step_cycles(plan->tile(), gemm.m, gemm.n, gemm.b.bytes(), target);
   // Accumulators of several tiles are loaded and stored for each block of K; those of one tile
   // while B comes from memory.
   if (plan->block_k && plan->tile_m < gemm.m) arithmetic *= 1 + divide(2, plan->block_k);
@@ -159,6 +165,10 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
   // A K-contiguous B that is padded is copied twice: both copies are in L2.
   bool twice = plan.pack_b == kPacked && gemm.b.k_contiguous() && pads;
   GemmBlocks blocks = ChooseBlocks(m, n, tile.m, tile.n(), (twice ? 2 : 1) * k_bytes, target, true);
+  int64_t operand_bytes = m * gemm.k * gemm.a.bytes() + n * k_bytes;
+  if (problem.constant_a && plan.pack_b == kPacked && !gemm.is_dynamic() && !twice &&
+      n * k_bytes <= target.l2_bytes / 2 && operand_bytes > target.l2_bytes / 2)
+    blocks = {std::min(RoundUp(CeilDiv(m, kRowBlocks), tile.m), m), n};
   plan.block_m = want.Or(&P::block_m, gemm.dynamic_m ? 0 : blocks.m);
   plan.block_n = want.Or(&P::block_n, gemm.dynamic_n ? tile.n() : blocks.n);
   auto is_block = [](int64_t block, int64_t tile, int64_t all) {
@@ -184,6 +194,15 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
 }
 
 }  // namespace
+
+double TailedStepCycles(const RegisterTile& tile, int64_t m, int64_t n, int64_t bytes,
+                        const TargetInfo& target) {
+  int64_t whole = n / tile.n() * tile.n(), vectors = CeilDiv(n - whole, tile.lanes);
+  double cycles = GemmStepCycles(tile, m, whole, bytes, target);
+  if (vectors == 0) return cycles;
+  cycles += GemmStepCycles({tile.m, vectors, tile.lanes}, m, n - whole, bytes, target);
+  return whole > 0 && vectors < tile.vectors ? kTailFactor * cycles : cycles;
+}
 
 std::vector<PackedGemmPlan> PackedGemmPlans(const PackedGemmProblem& problem,
                                             const TargetInfo& target, const Wanted<P>& want) {

@@ -48,6 +48,8 @@ struct PackedGemmPlan : HostPlan {
         {"n_outer", &P::n_outer}, {"batch", &P::batch},     {"parallel", &P::parallel}};
     return fields;
   }
+  // Columns of packed B are whole vectors, not whole tiles: the last tile has as many as are left.
+  int64_t multiple_of_n(bool dynamic_n) const { return pack_b && !dynamic_n ? vector : tile_n; }
   RegisterTile tile() const { return {tile_m, tile_n / vector, vector}; }
   BatchAxes batch_axes() const { return batch ? BatchAxes::kOuterN : BatchAxes::kShared; }
   void SetTile(const RegisterTile& tile) {
@@ -74,6 +76,11 @@ struct PackedGemmProblem {
 
   int64_t b_bytes() const { return gemm.n * gemm.k * gemm.b.bytes(); }
 };
+
+// Cycles of one step along K, as GemmStepCycles, where the last columns are a tile of fewer
+// vectors.
+double TailedStepCycles(const RegisterTile& tile, int64_t m, int64_t n, int64_t bytes,
+                        const TargetInfo& target);
 
 // The plans that are possible, with what is wanted.
 std::vector<PackedGemmPlan> PackedGemmPlans(const PackedGemmProblem& problem,
