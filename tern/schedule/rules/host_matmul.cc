@@ -551,7 +551,7 @@ void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo&
 // subsampled_matmul: 1x1 convolutions with strides whose pixels are contiguous (NCHW).
 //
 //   B[k, n] = X[k, y * 2, x * 2]        im2col, no larger than X: copied once, by rows
-//   Y = epilogue(W * B)                 by the rules for GEMMs: packed_matmul, channel_vectors
+//   Y = epilogue(W * B)                 by channel_vectors or packed_matmul
 //
 // implicit_gemm would gather B element by element while it packs it.
 // Declines: windows of several elements, no stride along the contiguous axis, fewer output channels
@@ -579,8 +579,17 @@ void SubsampledMatmul(Schedule* schedule, const BlockInfo& block, const TargetIn
   Names made = schedule->Im2col(block.name, SharedAxes(block), ImplicitOperands(block.name));
   if (!IsSubsampled(*schedule, made[1])) Refuse("its pixels are read without strides");
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
-  BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
-  if (ApplyRules(schedule, product, target).rule.empty()) Refuse("no rule takes the GEMM");
+  // Vectors along the channels of weights [o, c, 1, 1] would be along no last index.
+  bool in_rows = std::all_of(block.accesses.begin(), block.accesses.end(), [](const auto& access) {
+    return access.indices.empty() || !ir::AsConstInt(access.indices.back());
+  });
+  auto takes = [&](const char* rule) {
+    PlanRequest request{block.name, rule, {}};
+    BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
+    return !ApplyRules(schedule, product, target, &request).rule.empty();
+  };
+  if (!(in_rows && takes("channel_vectors")) && !takes("packed_matmul"))
+    Refuse("no rule takes the GEMM");
   Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(made[0]); });
   CopyOperand(schedule, made[1], target);
 }
