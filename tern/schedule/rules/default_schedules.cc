@@ -392,6 +392,8 @@ PrimFunc ScheduleFunction(PrimFunc function, Explanation* explanation) {
   Explanation& told = *explanation;
   std::vector<Asked> asked = TakePlans(&function);
   auto target = TargetInfo::Of(function->attrs.at(attr::kTarget).As<target::Target>());
+  if (asked.empty() && FindVersionedBatch(function, target).get())
+    target.least_batch = kLeastBatchOfHosts;
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)
