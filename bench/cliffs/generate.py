@@ -45,7 +45,7 @@ def draw_workloads(seed, count, scale):
 def workloads(options, scale):
     """What the options ask for: `sweep`, or `table` and `count` of `seed`."""
     if options.sweep:
-        return sweep.pairs(scale)
+        return sweep.pairs(scale, options.seed)
     chosen = fixed.table(scale) if options.table else []
     chosen += draw_workloads(options.seed, options.count, scale)
     return chosen

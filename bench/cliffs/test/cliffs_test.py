@@ -110,6 +110,14 @@ class FamiliesTest(unittest.TestCase):
                     if numpy:
                         self.compare(workload, os.path.join(folder, workload.name))
 
+    def test_a_sweep_of_other_sizes(self):
+        """A seed says which, and all of a kernel have the same other extents."""
+        first, again, other = (sweep.pairs("cpu", seed) for seed in ("5", "5", "6"))
+        self.assertEqual([one.program for one in first], [one.program for one in again])
+        self.assertNotEqual([one.program for one in first], [one.program for one in other])
+        for kernel in sweep.kernels("cpu"):
+            self.assertEqual(len({one.program for one in first if one.note == kernel and one.dynamic}), 1, kernel)
+
     def compare(self, workload, base):
         space = {"np": numpy} | vars(numpy_reference) | {tensor.name: load(base, tensor) for tensor in workload.inputs}
         expected = eval(workload.numpy, space)  # pylint: disable=eval-used

@@ -390,10 +390,11 @@ Stmt WithAlignedOperands(const PrimFunc& function, const TargetInfo& target, con
 }
 
 // The function, whose axes are as rules want them, with its versions.
-PrimFunc ScheduleFunctionFor(const TargetInfo& target, PrimFunc function,
-                             Explanation* explanation) {
+PrimFunc ScheduleFunctionFor(TargetInfo target, PrimFunc function, Explanation* explanation) {
   Explanation& told = *explanation;
   std::vector<Asked> asked = TakePlans(&function);
+  if (asked.empty() && FindVersionedBatch(function, target).get())
+    target.least_batch = kLeastBatchOfHosts;
   PrimFunc scheduled = ScheduleBlocks(function, target, &asked, &told.results);
   for (const Asked& one : asked)
     if (!one.taken)

@@ -32,13 +32,17 @@ std::vector<Side> OfDevices() {
 constexpr int64_t kFewColumns = 8192, kLikelyColumns = 2048;
 // Their sums, where those are short: a warp's.
 constexpr int64_t kLikelyWarp = 64;
+// On hosts rows up to here are one tile. Where M is one extent, each number of them has a version
+// of its own: a tile whose rows are predicated loads B again for each of them.
+constexpr int64_t kOneTileOfHosts = 8;
 // On a host, very few columns are dot products; B is not packed for few rows, or, of low precision,
 // by the thread that needs it; one column or row is a GEMV; threads share the rows where there are
 // few columns.
 std::vector<Side> OfHosts(bool low_precision) {
   std::vector<Side> sides = {
       {AxisRole::kN, 1, 1}, {AxisRole::kN, 7, 4}, {AxisRole::kM, 1, 1}, {AxisRole::kM, 3, 3}};
-  for (int64_t few : low_precision ? std::vector<int64_t>{16, 32} : std::vector<int64_t>{8})
+  for (int64_t few :
+       low_precision ? std::vector<int64_t>{16, 32} : std::vector<int64_t>{kOneTileOfHosts, 16})
     sides.push_back({AxisRole::kM, few, few});
   sides.push_back({AxisRole::kN, 64, 16});
   return sides;
@@ -65,6 +69,9 @@ constexpr int64_t kShortSum = 512, kLikelyShort = 256;
 // Up to so many rows or columns are dot products on hosts, unless K is dynamic and shorter than
 // this.
 constexpr int64_t kMostDots = 7, kLeastDotSteps = 24;
+// The same on hosts, where K decides whether threads share a GEMM of few results; and long ones.
+constexpr int64_t kShortOfHosts = 256, kLikelyShortOfHosts = 128;
+constexpr int64_t kLongOfHosts = 1024, kLikelyLongOfHosts = 2048;
 // Keys of attention on hosts that are few: a vector of them. Tiles of more have enough
 // accumulators.
 constexpr int64_t kFewKeys = 16;
@@ -136,6 +143,24 @@ Var SideOfAll(const std::vector<BlockInfo>& blocks, AxisRole role, const TargetI
   return found;
 }
 
+// The batch of the one GEMM or convolution, where nothing else of it is dynamic; null for none.
+Var BatchOf(const std::vector<BlockInfo>& blocks, const std::set<const VarNode*>& known) {
+  Var found;
+  for (const BlockInfo& block : blocks) {
+    if (block.kind != BlockKind::kMatmul && block.kind != BlockKind::kConvolution) continue;
+    if (found.get()) return {};
+    for (const BlockAxis& axis : block.axes) {
+      if (ir::AsConstInt(axis.extent)) continue;
+      const auto* extent = axis.extent.As<VarNode>();
+      if (found.get() || axis.role != AxisRole::kBatch || !extent || !known.count(extent))
+        return {};
+      found = Var(extent);
+    }
+    if (!found.get()) return {};
+  }
+  return found;
+}
+
 // That results of dynamic sizes are no more than this, each a sum of at least so many steps.
 Expr HasFewTiles(const BlockInfo& block, int64_t most, int64_t least_steps) {
   Expr results = SizeOf(block, {AxisRole::kM, AxisRole::kN, AxisRole::kBatch}),
@@ -163,10 +188,10 @@ int64_t OtherSide(int64_t side, int64_t known) {
 }
 
 // That a dynamic K of otherwise static sizes is short.
-Expr HasFewSteps(const BlockInfo& block) {
+Expr HasFewSteps(const BlockInfo& block, int64_t most) {
   for (AxisRole role : {AxisRole::kM, AxisRole::kN, AxisRole::kBatch})
     if (IsDynamic(block, role)) return {};
-  return IsFew(block, AxisRole::kK, kShortSum);
+  return IsFew(block, AxisRole::kK, most);
 }
 
 // Whether versions before have all that one is for: few keys are few queries, too.
@@ -192,7 +217,7 @@ Expr StoresMost(const BlockInfo& block) {
 // Whether a GEMM has an operand that is packed before the first call, once for all sizes.
 bool HasConstants(const Schedule& schedule, const std::vector<BlockInfo>& blocks) {
   return std::any_of(blocks.begin(), blocks.end(), [&](const BlockInfo& block) {
-    return block.kind == BlockKind::kMatmul &&
+    return (block.kind == BlockKind::kMatmul || block.kind == BlockKind::kConvolution) &&
            std::any_of(block.accesses.begin(), block.accesses.end(),
                        [&](const BlockAccess& access) {
                          return !access.store && IsConstant(schedule, access.buffer->name);
@@ -276,12 +301,28 @@ std::set<const VarNode*> CallersVars(const PrimFunc& function) {
   return vars;
 }
 
+Var FindVersionedBatch(const PrimFunc& function, const TargetInfo& target) {
+  if (!target.is_host_with_vectors()) return {};
+  std::vector<BlockInfo> blocks = DescribeBlocks(function);
+  return HasConstants(Schedule(function), blocks) ? Var() : BatchOf(blocks, CallersVars(function));
+}
+
 std::vector<FunctionVersion> FindGemmVersions(const PrimFunc& function, const TargetInfo& target) {
   if (!target.has_shared_memory() && !target.is_host_with_vectors()) return {};
   std::vector<BlockInfo> blocks = DescribeGemms(function, target);
   if (!target.is_device && HasConstants(Schedule(function), blocks)) return {};
   std::set<const VarNode*> known = CallersVars(function);
   std::vector<FunctionVersion> versions;
+  if (Var batch = FindVersionedBatch(function, target); batch.get()) {
+    auto number = [&](int64_t value) {
+      return ir::MakeConst(batch.dtype(), static_cast<double>(value));
+    };
+    versions.push_back({.when = Expr(batch) == number(1), .target = target, .fixed = batch});
+    versions.push_back(
+        {.when = ir::LENode::Make(batch, number(kLeastBatchOfHosts - 1)), .target = target});
+    versions.back().target.least_batch = 1;
+    return versions;
+  }
   // Few rows (or columns) of long sums, and not many of the others: too few tiles.
   auto add_long = [&](AxisRole role, int64_t likely) {
     AxisRole other = role == AxisRole::kM ? AxisRole::kN : AxisRole::kM;
@@ -306,6 +347,7 @@ std::vector<FunctionVersion> FindGemmVersions(const PrimFunc& function, const Ta
   bool low_precision = std::any_of(blocks.begin(), blocks.end(), [&](const BlockInfo& block) {
     return is_gemm(block) && IsLowPrecision(block);
   });
+  int64_t last_fixed = 0;  // rows up to here have a version each
   for (auto [role, most, likely] : target.is_device ? OfDevices() : OfHosts(low_precision)) {
     if (!target.is_device && !is_alone && role == AxisRole::kN) most = std::min(most, kFewKeys);
     Expr when =
@@ -325,6 +367,7 @@ std::vector<FunctionVersion> FindGemmVersions(const PrimFunc& function, const Ta
       continue;
     }
     if (!one && target.is_device) add_long(role, likely);
+    if (most > 1 && most <= last_fixed && role == AxisRole::kM) continue;
     Expr is_long = !target.is_device && is_alone && most <= kMostDots
                        ? AllOf(blocks, known, IsLongDot)
                        : Expr();
@@ -334,8 +377,29 @@ std::vector<FunctionVersion> FindGemmVersions(const PrimFunc& function, const Ta
     TargetInfo& guess = versions.back().target;
     if (one.get() && target.is_device) guess.likely_results = kLikelyColumns;
     (role == AxisRole::kM ? guess.likely_m : guess.likely_n) = likely;
+    if (target.is_device || !is_alone || low_precision || role != AxisRole::kM || !one) continue;
+    for (last_fixed = 1; last_fixed < kOneTileOfHosts;) {
+      FunctionVersion rows = versions.back();
+      rows.value = ++last_fixed;
+      rows.when = Expr(one) == ir::MakeConst(one.dtype(), static_cast<double>(last_fixed));
+      if (is_long) rows.when = rows.when && is_long;
+      versions.push_back(std::move(rows));
+    }
   }
-  if (!target.is_device) return versions;
+  auto few_steps = [&](int64_t most) {
+    return AllOf(blocks, known, [&](const BlockInfo& block) { return HasFewSteps(block, most); });
+  };
+  if (!target.is_device) {
+    Expr is_short = few_steps(kShortOfHosts), is_not_long = few_steps(kLongOfHosts);
+    auto add = [&](const Expr& when, int64_t k) {
+      versions.push_back({.when = when, .target = target});
+      versions.back().target.likely_k = k;
+    };
+    if (is_short) add(is_short, kLikelyShortOfHosts);
+    if (is_not_long)
+      add(arith::Analyzer().Simplify(ir::NotNode::Make(is_not_long)), kLikelyLongOfHosts);
+    return versions;
+  }
   for (const Tiles& tiles : kTiles) {
     Expr when = AllOf(blocks, known, [&](const BlockInfo& block) {
       return HasFewTiles(block, tiles.results, tiles.least_steps);
@@ -362,7 +426,7 @@ std::vector<FunctionVersion> FindGemmVersions(const PrimFunc& function, const Ta
     versions.push_back({when, target, {}});
     versions.back().target.likely_k = kLikelyFew;
   }
-  if (Expr when = AllOf(blocks, known, HasFewSteps)) {
+  if (Expr when = few_steps(kShortSum)) {
     versions.push_back({when, target, {}});
     versions.back().target.likely_k = kLikelyShort;
   }

@@ -30,9 +30,10 @@ namespace tern::schedule {
 //
 // and where K alone is dynamic, one for k <= 512, for which K is not split.
 //
-// On a host: n == 1, n <= 7, m == 1, m <= 3, m <= 8, n <= 64 (attention: n <= 16), and others;
-// those of up to 7 where K is not dynamic, or long enough for dot products. One that others have
-// taken is left out.
+// On a host: n == 1, n <= 7, m == 1, m == 2 .. m == 8 (low precision, attention, and rows that are
+// several extents: m <= 3, m <= 8), m <= 16, n <= 64 (attention: n <= 16), and others; those of up
+// to 7 where K is not dynamic, or long enough for dot products. One that others have taken is left
+// out. Where K alone is dynamic: k <= 256, k > 1024. Where the batch b is: b == 1, b <= 3.
 struct FunctionVersion {
   tir::Expr when;        // of the function's own extents and scalars
   TargetInfo target;     // with other guesses of M, N and K
@@ -46,6 +47,12 @@ struct FunctionVersion {
 // depends on is not known before the loops.
 std::vector<FunctionVersion> FindGemmVersions(const tir::PrimFunc& function,
                                               const TargetInfo& target);
+
+// On hosts, the batch of a GEMM or convolution, where that alone is dynamic and no operand is
+// constant; else null. A batch of one has a version, and so have those below `least_batch`, whose
+// threads share each of them: of others each has its own.
+inline constexpr int64_t kLeastBatchOfHosts = 4;
+tir::Var FindVersionedBatch(const tir::PrimFunc& function, const TargetInfo& target);
 
 // The function with a number for an extent.
 FunctionView WithFixedExtent(const tir::PrimFunc& function, const tir::Var& extent, int64_t value);

@@ -36,7 +36,7 @@ using namespace tern::tir;
 namespace {
 
 // Vectors of a row that are kept in registers, beside what is computed of them.
-constexpr int64_t kMostKept = 8;
+constexpr int64_t kMostKept = 14;
 
 struct RowsPlan : HostPlan {
   int64_t vector = 0;    // lanes of the accumulators of reductions; 0: their order is fixed

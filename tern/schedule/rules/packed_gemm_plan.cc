@@ -47,8 +47,8 @@ int64_t StreamedRows(const PackedGemmProblem& problem, const TargetInfo& target)
                gemm.k * gemm.a.bytes() % kPageBytes != 0;
   int64_t most = (target.vector_registers - 2) / 2;
   if (!apart) most = std::min(most, target.l1_ways);
-  bool twice = !gemm.dynamic_m && 4 * gemm.m * target.memory_bytes_per_cycle <=
-                                      5 * gemm.b.bytes() * problem.lanes * target.fma_per_cycle;
+  bool twice = 4 * gemm.m * target.memory_bytes_per_cycle <=
+               5 * gemm.b.bytes() * problem.lanes * target.fma_per_cycle;
   int64_t rows = gemm.m <= most ? gemm.m : twice ? CeilDiv(gemm.m, 2) : gemm.m;
   return rows <= most ? rows : 0;
 }
@@ -86,8 +86,8 @@ void SetCost(const PackedGemmProblem& problem, const TargetInfo& target, P* plan
   plan->cycles =
       std::max(arithmetic, memory) + std::min(arithmetic, memory) / 8 + packing + scattering;
   // One block that packs B is of one thread, while others have nothing to do.
-  bool is_alone = plan->pack_b == kPacked && gemm.batch == 1 && !gemm.is_dynamic() &&
-                  !gemm.dynamic_batch && gemm.m <= plan->block_m &&
+  bool is_alone = plan->pack_b == kPacked && gemm.batch == 1 && !gemm.dynamic_m &&
+                  !gemm.dynamic_n && !gemm.dynamic_batch && gemm.m <= plan->block_m &&
                   (plan->block_n == 0 || gemm.n <= plan->block_n);
   if (target.threads != 1 && is_alone && plan->cycles >= kParallelCycles)
     plan->cycles *= kAloneFactor;
@@ -150,8 +150,7 @@ std::optional<P> PlanOfTile(const PackedGemmProblem& problem, const RegisterTile
                gemm.n * gemm.b.bytes() >= kPageBytes;
   bool many_uses = m / tile.m >= (pages ? kPackUsesOfPages : kPackUses);
   bool pads = gemm.dynamic_n || gemm.n != n;
-  bool masks = target.masked_vectors &&
-               (gemm.m <= tile.m || (!many_uses && !gemm.dynamic_n && !gemm.dynamic_m));
+  bool masks = target.masked_vectors && (gemm.m <= tile.m || (!many_uses && !gemm.dynamic_n));
   bool must_pack =
       problem.b_layout == LayoutOfB::kGathered || gemm.b.k_contiguous() || (pads && !masks);
   bool packs = must_pack || (many_uses && !in_l1);

@@ -43,10 +43,15 @@ constexpr Guess kFewColumns = {16, 8};
 constexpr int64_t kFewStepsOfHosts[] = {16, 64};
 // Of shorter rows LLVM makes vectors along the number of rows, where it knows the length.
 constexpr int64_t kFixedStepsOfHosts[] = {1, 2, 3, 4, 5, 6, 7, 8}, kFixedRowsOfHosts[] = {1, 2};
+// Without such vectors what fills none is scalar: a length that is known is all vectors, or none.
+constexpr int64_t kFixedWithoutMasks[] = {1, 2, 3, 4, 5, 6, 7, 8, 16};
 // And up to so many elements of a row of several blocks are in registers (host_rows.cc).
-constexpr int64_t kKeptRowsOfHosts[] = {8, 16, 32, 64, 128};
-// The same of one result, of which others are reduced in parts for the threads.
-constexpr Guess kOnePartOfHosts[] = {{1 << 14, 1 << 12}};
+constexpr int64_t kKeptRowsOfHosts[] = {8, 16, 32, 64, 128, 160, 192, 224};
+// Of a few more, several accumulators that take turns are mostly masked in their last iteration.
+constexpr Guess kFewTurnsOfHosts[] = {{128, 80}, {256, 160}};
+// The same of one result, of which others are reduced in parts for the threads: from half of a
+// thread's start on.
+constexpr Guess kOnePartOfHosts[] = {{3 << 13, 1 << 12}};
 
 // The product of the extents of the axes that count; null where it is static.
 template <class Counts>
@@ -225,7 +230,7 @@ Expr AreSome(const std::vector<Expr>& sizes) {
 
 std::vector<FunctionVersion> FindReductionVersions(const PrimFunc& function,
                                                    const TargetInfo& target) {
-  bool is_host = target.is_host_with_vectors() && target.masked_vectors;
+  bool is_host = target.is_host_with_vectors();
   if (!target.has_shared_memory() && !is_host) return {};
   std::vector<FunctionVersion> versions;
   std::vector<Expr> steps, columns, results = DynamicSizes(function, DynamicResults);
@@ -251,10 +256,17 @@ std::vector<FunctionVersion> FindReductionVersions(const PrimFunc& function,
     versions.push_back({.when = is_value, .target = target, .fixed = extent, .value = value});
   };
   if (is_host) {
-    for (const Var& one : UnitSteps(function)) add_fixed(one, 1);
+    if (target.masked_vectors)
+      for (const Var& one : UnitSteps(function)) add_fixed(one, 1);
     if (steps.empty()) return versions;
     bool has_one = HasOneResult(function);
     Var length = has_one || !versions.empty() ? Var() : RowLength(function);
+    if (!target.masked_vectors) {
+      for (int64_t value : kFixedWithoutMasks)
+        if (length) add_fixed(length, value);
+      if (has_one) add_steps(kOnePartOfHosts);
+      return versions;
+    }
     auto add_short = [&](const auto& values, const auto& limits) {
       for (int64_t value : values)
         if (length) add_fixed(length, value);
@@ -264,6 +276,7 @@ std::vector<FunctionVersion> FindReductionVersions(const PrimFunc& function,
       add_short(kFixedRowsOfHosts, kKeptRowsOfHosts);
     else
       add_short(kFixedStepsOfHosts, kFewStepsOfHosts);
+    if (length.get() && !HasRows(function)) add_steps(kFewTurnsOfHosts);
     if (has_one) add_steps(kOnePartOfHosts);
     return versions;
   }

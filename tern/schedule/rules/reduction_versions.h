@@ -30,6 +30,8 @@ namespace tern::schedule {
 // few lengths, which are static there, and for as many elements as a few vectors have:
 //
 //   if m == 1 { a static length } else if m <= 16 { one vector } else if m <= 32 { two } ...
+//
+// and without masks for more such lengths.
 std::vector<FunctionVersion> FindReductionVersions(const tir::PrimFunc& function,
                                                    const TargetInfo& target);
 

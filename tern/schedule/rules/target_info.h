@@ -41,6 +41,7 @@ struct TargetInfo {
   int64_t likely_m = 2048, likely_n = 2048, likely_k = 2048, likely_batch = 4;
   // M and N down to which a plan should suit, too; 0: it is for the likely ones.
   int64_t least_m = 0, least_n = 0;
+  int64_t least_batch = 1;  // smaller ones have versions of their own
   // A guess of the results of a reduction; 0: enough to fill the device.
   int64_t likely_results = 0;
   // And of its steps, or of the elements of a row of several blocks; 0: many.

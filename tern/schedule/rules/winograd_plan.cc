@@ -193,18 +193,24 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
     if (!shape || shape->channels % lanes != 0 || shape->outputs % lanes != 0) continue;
     if (*std::max_element(shape->points.begin(), shape->points.end()) > kFewPoints) continue;
     if (shape->tiles == 0 || shape->channels == 0 || shape->outputs == 0) continue;
+    bool several = shape->dynamic_batch && target.least_batch > 1;
+    int64_t least_tiles = shape->tiles * (several ? target.least_batch : 1);
     TransformCost transform{TransformCycles(*shape, target, false),
                             TransformCycles(*shape, target, true)};
     auto add = [&](WinogradPlan plan, int64_t size) {
       plan.block = want.Or(&WinogradPlan::block, size);
       bool is_all = plan.block == 0 && shape->dynamic_batch;
       if (!is_all && (plan.block <= 0 || plan.block % plan.tile_m != 0)) return;
-      plan.share_block = is_all || CeilDiv(shape->tiles, plan.block) < 2 ? 1 : 0;
+      // Where threads have blocks of several images, none is of two: which one a tile is of would
+      // be asked for each.
+      if (several && !is_all && shape->tiles % plan.block != 0) return;
+      plan.share_block = is_all || CeilDiv(least_tiles, plan.block) < 2 ? 1 : 0;
       if (shape->dynamic_batch) {
         std::vector<double>& cycles = batches.emplace_back();
         // Blocks are those of one image, which are best where they fill its rows of tiles.
         for (int64_t count : kBatches) {
-          if (!is_all) count = 1;
+          if (count < target.least_batch) continue;
+          if (!is_all && !several) count = 1;
           SetCost(ImagesOf(*shape, count), transform, target, constant, &plan);
           cycles.push_back(plan.cycles / static_cast<double>(count));
         }
