@@ -339,8 +339,22 @@ LoopRefs Schedule::ComputeAt(const BlockRef& block_ref, const LoopRef& loop_ref,
     Buffer buffer = SoleResult(block);
     if (!AllocationOf(tree(), buffer))
       Refuse(buffer->name + " is a parameter, all of which has to be computed");
-    Between between = FindBetween(tree(), nest.top().get(), "block " + block_ref.name(), loop,
-                                  "loop " + loop_ref.str());
+    auto find_between = [&] {
+      return FindBetween(tree(), nest.top().get(), "block " + block_ref.name(), loop,
+                         "loop " + loop_ref.str());
+    };
+    Between between = find_between();
+    // Copies that the block alone reads are allocated around both; now around all siblings.
+    for (;;) {
+      Stmt sibling = AsStmt(between.to_a.front());
+      const auto* copies = sibling.As<AllocateNode>();
+      if (!copies || copies->buffer.same(buffer) || !Touches(nest.top(), copies->buffer)) break;
+      SetBody(ReplaceByRow(tree(), copies, {copies->body}, {copies->buffer}));
+      block = At(block_ref);
+      loop = At(loop_ref);
+      nest = NestOf(tree(), block);
+      between = find_between();
+    }
     if (AccessesOf(function_->body, buffer).size() !=
         AccessesOf(nest.top(), buffer).size() + AccessesOf(loop->body, buffer).size())
       Refuse(buffer->name + " is used outside of loop " + loop_ref.str());

@@ -205,6 +205,7 @@ void CodeGenC::EmitNode(const tir::ForNode* node) {
     }
     return Emit(node->body);
   }
+  if (EmitLoop(node)) return;
   ir::Expr end = LoopEnd(node);
   std::string first = PrintConverted(node->min);
   std::string last = PrintOperand(end, node->var, Precedence::kAdditive);

@@ -104,6 +104,8 @@ class CodeGenC {
   virtual Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes, const ir::Expr& no);
   virtual Code PrintLoad(const ir::BufferLoadNode* node);
   virtual void EmitStore(const tir::BufferStoreNode* node);
+  // Whether a serial loop is written in a way of its own.
+  virtual bool EmitLoop(const tir::ForNode*) { return false; }
   virtual Code PrintConversion(const ir::CastNode* node);
   virtual Code PrintMinMax(ir::ExprKind kind, const ir::Expr& a, const ir::Expr& b);
   virtual Code PrintArithmetic(const char* token, Precedence level, const ir::Expr& a,

@@ -297,6 +297,7 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
 
 void RegisterMatrixMatmul(const MatrixInstructions& instructions) {
   if (!instructions.attention.empty()) RegisterMatrixAttention(instructions);
+  if (!instructions.packed_rule.empty()) RegisterPackedMatmul(instructions);
   RegisterRule(
       {.name = instructions.rule,
        .description = instructions.description,

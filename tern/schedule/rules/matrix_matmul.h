@@ -45,6 +45,10 @@ struct MatrixInstructions {
   // PREFIX_fill and PREFIX_store_f32 are of accumulators alone. Each contains the loop over the
   // lanes.
   std::string prefix;
+  // Of the rule for weights that are unpacked in registers (packed_matmul.cc), and the prefix of
+  //   PACKED_fill, PACKED_T                acc += B * A, 16 columns by 8 rows, 32 of K, 8 a lane
+  // "": there are none.
+  std::string packed_rule = {}, packed = {};
   int64_t lanes = 0;
   // Threads copy to shared memory without waiting for it.
   bool async_copies = false;
@@ -69,6 +73,7 @@ struct MatrixInstructions {
 // Registers the rules of such instructions.
 void RegisterMatrixMatmul(const MatrixInstructions& instructions);
 void RegisterMatrixAttention(const MatrixInstructions& instructions);  // by the other one
+void RegisterPackedMatmul(const MatrixInstructions& instructions);     // too
 
 }  // namespace tern::schedule
 

@@ -36,6 +36,7 @@ class CodeGenCuda : public codegen::KernelCodeGen {
   codegen::Code PrintChoice(const ir::Expr& condition, const ir::Expr& yes,
                             const ir::Expr& no) override;
   void EmitStore(const tir::BufferStoreNode* node) override;
+  bool EmitLoop(const tir::ForNode* node) override;  // unpacked_pairs.cc
   codegen::Code PrintCall(const ir::CallNode* node) override;
   void EmitCall(const ir::CallNode* node) override;
   std::string UseAtomic(const tir::Atomic& atomic) override;

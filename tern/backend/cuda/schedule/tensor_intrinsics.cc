@@ -175,7 +175,26 @@ void RegisterGroupIntrinsics() {
   }
 }
 
+// Two instructions of 32 steps, of which a lane has 8 in a row: columns of C are the rows of the
+// instructions, B their left operand.
+void RegisterPackedMultiply(const std::string& suffix, const std::string& dtype) {
+  const char* sum = "C[j % 8 * 4 + i % 8 // 2, j // 8 * 2 + i % 2]";
+  Register("mma_packed" + suffix,
+           fmt::format("C: float32[32, 4], A: {0}[32, 8], B: {0}[32, 16]", dtype),
+           fmt::format("for j in 0..16, i in 0..8, k in 0..32 {{\n"
+                       "{0} = {0} + float32(A[i * 4 + k // 8, k % 8]) * float32(B[j % 8 * 4 + k // "
+                       "8, k % 8 // 4 * 8 + k % 4 // 2 * 4 + j // 8 * 2 + k % 2])\n}}\n",
+                       sum),
+           "for s in 0..2 unrolled {\n"
+           "C[lane, ramp(0, 1, 4)] = warp_matrix_multiply(C[lane, ramp(0, 1, 4)], "
+           "B[lane, ramp(s * 8, 1, 8)], A[lane, ramp(s * 4, 1, 4)])\n}\n",
+           " attrs {reassociate = true}");
+}
+
 void RegisterIntrinsics() {
+  Register("mma_packed_fill", "C: float32[32, 4]",
+           "for j in 0..16, i in 0..8 {\nC[j % 8 * 4 + i % 8 // 2, j // 8 * 2 + i % 2] = 0.0\n}\n",
+           "for r in 0..4 unrolled {\nC[lane, r] = 0.0\n}\n");
   for (const auto& [suffix, dtype] :
        {std::pair<std::string, std::string>{"_f16", "float16"}, {"_bf16", "bfloat16"}}) {
     RegisterLoad("mma_load_a" + suffix, dtype, true, false);
@@ -183,6 +202,7 @@ void RegisterIntrinsics() {
     RegisterLoad("mma_load_b" + suffix, dtype, false, false);
     RegisterLoad("mma_load_bt" + suffix, dtype, false, true);
     RegisterMultiply("mma" + suffix, dtype);
+    RegisterPackedMultiply(suffix, dtype);
     RegisterStore("mma_store" + suffix, dtype);
   }
   RegisterStore("mma_store_f32", "float32");
@@ -218,6 +238,8 @@ void RegisterTensorCores(bool (*has_instructions)(const target::Target&)) {
        .description = "float16 and bfloat16 on tensor cores (mma), cp.async into shared memory",
        .attention = "tensor_core_attention",
        .prefix = "mma",
+       .packed_rule = "packed_weights_matmul",
+       .packed = "mma_packed",
        .lanes = 32,
        .async_copies = true,
        .layout = FragmentLayout,

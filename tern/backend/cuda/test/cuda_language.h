@@ -81,6 +81,16 @@ static inline unsigned __brev(unsigned x) {
   for (int i = 0; i < 32; ++i) result |= (x >> i & 1) << (31 - i);
   return result;
 }
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  unsigned long long bytes = static_cast<unsigned long long>(b) << 32 | a;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    unsigned byte = bytes >> (selector >> (4 * i) & 7) * 8 & 255;
+    if (selector >> (4 * i) & 8) byte = byte >> 7 ? 255 : 0;
+    result |= byte << (8 * i);
+  }
+  return result;
+}
 template <class T>
 static inline T __ldg(const T* pointer) {
   return *pointer;

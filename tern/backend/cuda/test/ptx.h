@@ -101,6 +101,42 @@ TERN_HALVES(__ptx_max_s16x2, short, x > y ? x : y)
 TERN_HALVES(__ptx_max_u16x2, unsigned short, x > y ? x : y)
 TERN_HALVES(__ptx_max_s16x2_relu, short, (x > y ? x : y) > 0 ? (x > y ? x : y) : 0)
 #undef TERN_HALVES
+// Of three bits the result is that of a table's.
+template <class R>
+static inline void __ptx_lop3_b32(R& out, R a, unsigned b, unsigned c, int table) {
+  R result = 0;
+  for (int i = 0; i < 32; ++i)
+    result |= static_cast<R>(table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1)) & 1)
+              << i;
+  out = result;
+}
+// Products of floats of 16 bits, and differences of neighbours, are exact in float32.
+#define TERN_FLOAT_HALVES(name, operation)                              \
+  template <class R>                                                    \
+  static inline void name(R& out, R a, R b) {                           \
+    R result = 0;                                                       \
+    for (int i = 0; i < 2; ++i) {                                       \
+      float value = tern_standin::FromF16(tern_standin::Half(a, i))     \
+          operation tern_standin::FromF16(tern_standin::Half(b, i));    \
+      result |= static_cast<R>(tern_standin::ToF16(value)) << (16 * i); \
+    }                                                                   \
+    out = result;                                                       \
+  }
+TERN_FLOAT_HALVES(__ptx_sub_rn_f16x2, -)
+TERN_FLOAT_HALVES(__ptx_mul_rn_f16x2, *)
+#undef TERN_FLOAT_HALVES
+template <class R>
+static inline void __ptx_fma_rn_bf16x2(R& out, R first, R second, R third) {
+  TERN_NEEDS(R, 80, "fma.rn.bf16x2");
+  using tern_standin::FromBf16, tern_standin::Half;
+  R result = 0;
+  for (int i = 0; i < 2; ++i) {
+    double product = static_cast<double>(FromBf16(Half(first, i))) * FromBf16(Half(second, i));
+    auto sum = static_cast<float>(product + FromBf16(Half(third, i)));
+    result |= static_cast<R>(tern_standin::ToBf16(sum)) << (16 * i);
+  }
+  out = result;
+}
 template <class H>
 static inline void __ptx_cvt_f32_f16(float& out, H x) {
   out = tern_standin::FromF16(static_cast<unsigned short>(x));
