@@ -253,9 +253,10 @@ void Schedule::PadBlock(const BlockRef& block_ref, const std::vector<int64_t>& f
   });
 }
 
-void Schedule::PadEinsum(const BlockRef& block_ref, const std::vector<int64_t>& factors) {
+PaddedEinsum Schedule::PadEinsum(const BlockRef& block_ref, const std::vector<int64_t>& factors) {
   Names args = {TextOf(block_ref)};
   for (int64_t factor : factors) args.push_back(std::to_string(factor));
+  PaddedEinsum made;
   Do("pad_einsum", args, [&] {
     const BlockNode* block = At(block_ref);
     if (Stmt body = block->body; body.As<LetStmtNode>() && PlainStore(&body)) {
@@ -327,7 +328,13 @@ void Schedule::PadEinsum(const BlockRef& block_ref, const std::vector<int64_t>& 
       const AllocateNode* whole = AllocationOf(function_->body, result);
       ReplaceStmt(whole, AllocateNode::Make(result, AllocateNode::Make(padded, whole->body)));
     }
+    for (const Padded& pad : pads)
+      if (pad.whole.same(result))
+        made.result = MadeAs(pad.padded->name);
+      else
+        made.operands.push_back(MadeAs(pad.padded->name));
   });
+  return made;
 }
 
 }  // namespace tern::schedule

@@ -57,7 +57,7 @@ BlockRef Schedule::DecomposeReduction(const BlockRef& block_ref, const LoopRef& 
     Stmt after = WrapLoops(inside, block->With({}, block->body));
     ReplaceStmt(loop, SeqNode::Make({before, after}, loop->span));
     SetFacts(name, facts);
-    return RefTo(name);
+    return BlockNamed(name);
   });
 }
 

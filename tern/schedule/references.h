@@ -27,33 +27,20 @@ inline const std::string& NoName() {
   return none;
 }
 
-// Made of a name, it is one to be looked up: each step that takes it does so. That is for traces,
-// and for what is written by hand; what steps return needs no look.
 class BlockRef {
  public:
-  BlockRef() = default;         // none
-  BlockRef(std::string name) {  // none of ""
-    if (name.empty()) return;
-    name_ = std::make_shared<const std::string>(std::move(name));
-    is_written_ = true;
-  }
-  BlockRef(const char* name) : BlockRef(std::string(name)) {}
+  BlockRef() = default;  // none
 
   bool empty() const { return name_ == nullptr; }
   explicit operator bool() const { return !empty(); }
   const std::string& name() const { return name_ ? *name_ : NoName(); }
-  operator const std::string&() const { return name(); }
-  friend bool operator==(const BlockRef& a, const BlockRef& b) {
-    bool by_name = (a.is_written_ && b) || (b.is_written_ && a);
-    return by_name ? a.name() == b.name() : a.name_ == b.name_;
-  }
+  friend bool operator==(const BlockRef&, const BlockRef&) = default;
 
  private:
   friend class StmtTree;
   explicit BlockRef(std::shared_ptr<const std::string> name) : name_(std::move(name)) {}
 
   std::shared_ptr<const std::string> name_;  // the same string as long as there is the block
-  bool is_written_ = false;                  // a name to be looked up
 };
 
 class LoopRef {
@@ -61,16 +48,11 @@ class LoopRef {
   LoopRef() = default;  // none
   explicit LoopRef(tir::Var var) : var_(std::move(var)) {}
   explicit LoopRef(const tir::ForNode* loop) : var_(loop->var) {}
-  // A name to be looked up, as in BlockRef.
-  LoopRef(std::string name) {
-    if (!name.empty()) written_ = std::make_shared<const std::string>(std::move(name));
-  }
-  LoopRef(const char* name) : LoopRef(std::string(name)) {}
 
-  bool empty() const { return !var_ && !written_; }
+  bool empty() const { return !var_; }
   explicit operator bool() const { return !empty(); }
   // Without a block.
-  const std::string& name() const { return written_ ? *written_ : var_ ? var_.name() : NoName(); }
+  const std::string& name() const { return var_ ? var_.name() : NoName(); }
   // The same loop, which traces call BLOCK.LOOP. Otherwise they do so where several loops have the
   // name.
   LoopRef Of(const BlockRef& block) const {
@@ -80,17 +62,14 @@ class LoopRef {
   }
   // LOOP or BLOCK.LOOP.
   std::string str() const { return block_ ? block_.name() + "." + name() : name(); }
-  operator std::string() const { return str(); }
   friend bool operator==(const LoopRef& a, const LoopRef& b) {
-    bool by_name = (a.written_ && b) || (b.written_ && a);
-    return by_name ? a.name() == b.name() : a.var_.get() == b.var_.get();
+    return a.var_.get() == b.var_.get();
   }
 
  private:
   friend class StmtTree;
 
   tir::Var var_;
-  std::shared_ptr<const std::string> written_;
   BlockRef block_;
 };
 
@@ -107,7 +86,6 @@ class LoopRefs : public std::vector<LoopRef> {
  public:
   LoopRefs() = default;
   LoopRefs(std::initializer_list<LoopRef> loops) : vector(loops) {}
-  LoopRefs(const std::vector<std::string>& names) : vector(names.begin(), names.end()) {}
   LoopRefs(const_iterator begin, const_iterator end) : vector(begin, end) {}
 
   // Each of them as the loop of a block.
@@ -116,7 +94,6 @@ class LoopRefs : public std::vector<LoopRef> {
     for (LoopRef& loop : loops) loop = loop.Of(block);
     return loops;
   }
-  operator std::vector<std::string>() const { return {begin(), end()}; }
 };
 
 // So many, for structured bindings.
@@ -136,16 +113,15 @@ class BlockRefs : public std::vector<BlockRef> {
  public:
   BlockRefs() = default;
   BlockRefs(std::initializer_list<BlockRef> blocks) : vector(blocks) {}
-
-  operator std::vector<std::string>() const { return {begin(), end()}; }
 };
 
 // A parameter, or a buffer that the function allocates.
 class BufferRef {
  public:
   BufferRef(const tir::Buffer& buffer) : name_(buffer->name), data_(buffer->data) {}
-  BufferRef(std::string name) : name_(std::move(name)) {}
-  BufferRef(const char* name) : name_(name) {}
+  // A name to be looked up, by each step that takes it: for traces, and for what is written by
+  // hand.
+  explicit BufferRef(std::string name) : name_(std::move(name)) {}
 
   const std::string& name() const { return name_; }
   // Whether it is that one.
@@ -164,27 +140,25 @@ class BufferRefs : public std::vector<BufferRef> {
  public:
   BufferRefs() = default;
   BufferRefs(std::initializer_list<BufferRef> buffers) : vector(buffers) {}
-  BufferRefs(const std::vector<std::string>& names) : vector(names.begin(), names.end()) {}
 };
 
 // A block that makes a copy, or another buffer of its own name, and this buffer.
 class CopyRef : public BlockRef {
  public:
   CopyRef() = default;
-  CopyRef(const std::string& name) : BlockRef(name), buffer_(name) {}
   CopyRef(BlockRef block, BufferRef buffer)
       : BlockRef(std::move(block)), buffer_(std::move(buffer)) {}
 
+  const BufferRef& buffer() const { return buffer_; }
   operator const BufferRef&() const { return buffer_; }
 
  private:
-  BufferRef buffer_ = "";
+  BufferRef buffer_{""};
 };
 
 class CopyRefs : public std::vector<CopyRef> {
  public:
   using vector::vector;
-  operator std::vector<std::string>() const { return {begin(), end()}; }
 };
 
 }  // namespace tern::schedule

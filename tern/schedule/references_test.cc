@@ -34,9 +34,6 @@ Schedule Begin() {
   return Schedule(AsPrimFunc(ParseModule("test.tir", kTwoBlocks)->functions.begin()->second));
 }
 
-BlockRef RefTo(const Schedule& schedule, const std::string& name) {
-  return schedule.RefTo(schedule.At(BlockRef(name)));
-}
 LoopRefs LoopsAround(const Schedule& schedule, const BlockRef& block) {
   LoopRefs loops;
   for (const ForNode* loop : NestOf(schedule.tree(), schedule.At(block)).loops)
@@ -55,7 +52,7 @@ std::string MessageOf(const std::function<void()>& f) {
 
 TEST(References, OutliveTheStatements) {
   Schedule schedule = Begin();
-  BlockRef second = RefTo(schedule, "second");
+  BlockRef second = schedule.BlockNamed("second");
   LoopRefs loops = LoopsAround(schedule, second);
   PrimFunc function = schedule.function();  // keeps its statements, and their addresses
   const ForNode* before = schedule.At(loops[0]);
@@ -66,7 +63,7 @@ TEST(References, OutliveTheStatements) {
   EXPECT_EQ(schedule.At(jo)->body.get(), schedule.At(loops[0]));
   EXPECT_EQ(schedule.At(ji)->for_kind, ForKind::kVectorized);
   EXPECT_EQ(schedule.At(second)->name, "second");
-  CopyRef copy = schedule.CacheWrite(second, "C", StorageScope::kLocal);
+  CopyRef copy = schedule.CacheWrite(second, BufferRef("C"), StorageScope::kLocal);
   EXPECT_EQ(copy.name(), "C_local");
   LoopRefs moved = schedule.ReverseComputeAt(copy, jo);
   EXPECT_EQ(schedule.At(moved[0])->var.name(), "C_local_0");
@@ -76,11 +73,11 @@ TEST(References, OutliveTheStatements) {
 // Text says which of several loops is meant, and has the same done when it is replayed.
 TEST(References, AreCalledByTheirBlocksInTracesWhereNamesDoNotDo) {
   Schedule schedule = Begin();
-  LoopRefs loops = LoopsAround(schedule, RefTo(schedule, "second"));
+  LoopRefs loops = LoopsAround(schedule, schedule.BlockNamed("second"));
   schedule.Parallel(loops[0]);
   auto [jo, ji] = schedule.Split(loops[1], {2});
   schedule.Unroll(ji);
-  schedule.Unroll(jo.Of(RefTo(schedule, "second")));
+  schedule.Unroll(jo.Of(schedule.BlockNamed("second")));
   EXPECT_EQ(schedule.trace().str(),
             "parallel(second.i)\nj_0, j_1 = split(second.j, 2)\nunroll(j_1)\nunroll(second.j_0)\n");
   Schedule replayed = Begin();
@@ -90,7 +87,7 @@ TEST(References, AreCalledByTheirBlocksInTracesWhereNamesDoNotDo) {
 
 TEST(References, ThatAreStaleAreNamed) {
   Schedule schedule = Begin();
-  BlockRef first = RefTo(schedule, "first");
+  BlockRef first = schedule.BlockNamed("first");
   LoopRefs loops = LoopsAround(schedule, first);
   schedule.Fuse(loops, "ij");
   EXPECT_NE(MessageOf([&] {
@@ -108,9 +105,10 @@ TEST(References, ThatAreStaleAreNamed) {
 // A block of the same name that comes later is another one.
 TEST(References, AreNotToWhatComesLater) {
   Schedule schedule = Begin();
-  BlockRef first = RefTo(schedule, "first");
+  BlockRef first = schedule.BlockNamed("first");
   schedule.ComputeInline(first);
-  CopyRef later = schedule.CacheRead("second", "A", StorageScope::kLocal, "first");
+  CopyRef later = schedule.CacheRead(schedule.BlockNamed("second"), BufferRef("A"),
+                                     StorageScope::kLocal, "first");
   EXPECT_FALSE(schedule.tree().Has(first));
   EXPECT_TRUE(schedule.tree().Has(later));
 }
@@ -118,8 +116,8 @@ TEST(References, AreNotToWhatComesLater) {
 // A step that is refused leaves blocks, facts and references as they were; of a copy, too.
 TEST(References, HoldBehindARefusedStep) {
   Schedule schedule = Begin();
-  BlockRef first = RefTo(schedule, "first");
-  LoopRefs loops = LoopsAround(schedule, RefTo(schedule, "second"));
+  BlockRef first = schedule.BlockNamed("first");
+  LoopRefs loops = LoopsAround(schedule, schedule.BlockNamed("second"));
   Schedule attempt = schedule;
   attempt.ComputeInline(first);
   EXPECT_TRUE(schedule.tree().Has(first));
@@ -137,7 +135,7 @@ TEST(References, HoldBehindARefusedStep) {
 // The loops of the first part are those that were there.
 TEST(References, HoldInTheFirstPartOfALoop) {
   Schedule schedule = Begin();
-  BlockRef second = RefTo(schedule, "second");
+  BlockRef second = schedule.BlockNamed("second");
   LoopRefs loops = LoopsAround(schedule, second);
   auto [head, tail] = schedule.LoopPartition(loops[0], 5);
   EXPECT_TRUE(schedule.tree().IsInside(schedule.At(loops[1]), schedule.At(head)));
@@ -153,7 +151,7 @@ TEST(References, ToABufferHoldWhateverItsLayout) {
   schedule.SetDtype(buffer, DataType::Int(64));
   schedule.SetScope(buffer, StorageScope::kLocal);
   EXPECT_EQ(schedule.tree().AllocationsNamed("T")[0]->buffer->scope, StorageScope::kLocal);
-  schedule.ComputeInline("first");
+  schedule.ComputeInline(schedule.BlockNamed("first"));
   EXPECT_NE(MessageOf([&] {
               schedule.SetScope(buffer, StorageScope::kShared);
             }).find("a reference to buffer T is used, which is gone"),

@@ -154,23 +154,35 @@ void Schedule::FillLoop(const ForNode* loop, Stmt body, const std::vector<Buffer
   ReplaceStmt(loop, loop->With(loop->min, loop->extent, body));
 }
 
-const ForNode* Schedule::At(const LoopRef& loop) const {
-  return StmtTree::IsWritten(loop) ? FindLoop(loop.str()) : tree().At(loop);
-}
+const ForNode* Schedule::At(const LoopRef& loop) const { return tree().At(loop); }
 
 const BlockNode* Schedule::At(const BlockRef& block) const {
-  if (StmtTree::IsWritten(block)) return FindBlock(block.name());
   const std::vector<const BlockNode*>& found = tree().At(block);
   if (found.size() > 1) Refuse("two blocks are called " + block.name());
   return found[0];
 }
 
-std::string Schedule::TextOf(const LoopRef& loop) const {
-  return StmtTree::IsWritten(loop) ? loop.str() : tree().TextOf(loop);
+const Buffer& Schedule::BufferAt(const BufferRef& buffer) const {
+  const AllocateNode* allocation = tree().At(buffer);
+  TERN_ICHECK(allocation) << "a reference to buffer " << buffer.name()
+                          << " is used, which the function does not allocate";
+  return allocation->buffer;
 }
 
+LoopRef Schedule::LoopNamed(const std::string& text) const {
+  LoopRef loop(FindLoop(text));
+  size_t dot = text.find('.');
+  return dot == std::string::npos ? loop : loop.Of(tree().RefTo(text.substr(0, dot)));
+}
+
+BlockRef Schedule::BlockNamed(const std::string& name) const {
+  return tree().RefTo(FindBlock(name));
+}
+
+std::string Schedule::TextOf(const LoopRef& loop) const { return tree().TextOf(loop); }
+
 std::string Schedule::TextOf(const BlockRef& block) const {
-  if (!StmtTree::IsWritten(block)) tree().At(block);
+  tree().At(block);
   return block.name();
 }
 
@@ -180,14 +192,12 @@ Schedule::Names Schedule::TextsOf(const LoopRefs& loops) const {
   return texts;
 }
 
-BlockRef Schedule::RefTo(const std::string& block) const { return tree().RefTo(FindBlock(block)); }
-
 CopyRef Schedule::MadeAs(const std::string& name) const {
   const std::vector<const AllocateNode*>& buffers = tree().AllocationsNamed(name);
   BufferRef buffer = buffers.empty() ? BufferRef(name) : BufferRef(buffers[0]->buffer);
   // The block of some buffers has another name.
   bool has_block = !tree().BlocksNamed(name).empty();
-  return {has_block ? RefTo(name) : BlockRef(name), buffer};
+  return {has_block ? BlockNamed(name) : BlockRef(), buffer};
 }
 
 CopyRefs Schedule::MadeAs(const Names& names) const {

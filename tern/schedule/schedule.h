@@ -62,6 +62,12 @@ struct SplitFactors : std::vector<ir::Expr> {
   SplitFactors(std::vector<ir::Expr> factors) : vector(std::move(factors)) {}
 };
 
+// What pad_einsum makes; none of what is whole already.
+struct PaddedEinsum {
+  CopyRefs operands;
+  CopyRef result;
+};
+
 class Schedule {
  public:
   using Names = std::vector<std::string>;
@@ -72,11 +78,17 @@ class Schedule {
   const Trace& trace() const { return trace_; }
   // Where the function's statements stand. It is that of the function until the next step.
   const StmtTree& tree() const { return *tree_; }
-  // What a reference refers to, until the next step. Refuses a name that means nothing, or several.
+  // What a reference refers to, until the next step. Refuses a block whose name others have, too.
   const tir::ForNode* At(const LoopRef& loop) const;
   const tir::BlockNode* At(const BlockRef& block) const;
+  // One that the function allocates, as it is.
+  const tir::Buffer& BufferAt(const BufferRef& buffer) const;
   // A reference to a block of the function.
   BlockRef RefTo(const tir::BlockNode* block) const { return tree().RefTo(block); }
+  // What traces call LOOP or BLOCK.LOOP, and a block by its name. Refuse what means nothing, or
+  // several.
+  LoopRef LoopNamed(const std::string& text) const;
+  BlockRef BlockNamed(const std::string& name) const;
   // What the function makes of its constants, found once between two steps.
   const tir::Preparation& preparation() const;
 
@@ -100,7 +112,7 @@ class Schedule {
   // are.
   void Reorder(const LoopRefs& loops);
   // The first `at` iterations of a loop, which is as the factors of Split are, and the rest become
-  // two loops, one after the other. Returns their names: those given, or i_0, i_1; blocks in the
+  // two loops, one after the other, which it returns: called as given, or i_0, i_1; blocks in the
   // second are called name_1, or with the next number that is free. Both parts of a reduction are
   // reductions, which other steps take.
   LoopsMade<2> LoopPartition(const LoopRef& loop, const ir::Expr& at, Names names = {});
@@ -167,7 +179,7 @@ class Schedule {
   // The iterations of a loop along a reduction get a result each, which are reduced afterwards. Of
   // a reduction whose init is elsewhere these are the results of one iteration of the loops around,
   // and added to what there is.
-  // Returns the name of the buffer and block of the partial results: that given, or block_rf.
+  // Returns the buffer and block of the partial results, called as given, or block_rf.
   CopyRef Rfactor(const LoopRef& loop, std::string name = "");
   // A reduction that keeps the first, or the last, of equal values and its index compares indices
   // too, so that its steps may run in any order: of equal values that of the lowest, or highest.
@@ -183,37 +195,37 @@ class Schedule {
   // and _weight.
   void RollParts(const LoopRef& first, const LoopRef& last);
   // A reduction that updates several buffers, each from its own old value, becomes one for each, in
-  // loops of their own. Returns the names of all but the first: those given, or block_1, block_2.
+  // loops of their own. Returns all but the first, called as given, or block_1, block_2.
   BlockRefs SplitUpdates(const BlockRef& block, Names names = {});
   // Zero-pads the axes of a sum of products to multiples of the factors: operands are copied
-  // before, the result afterwards.
-  void PadEinsum(const BlockRef& block, const std::vector<int64_t>& factors);
+  // before, the result afterwards. Returns the blocks that copy, and their padded buffers.
+  PaddedEinsum PadEinsum(const BlockRef& block, const std::vector<int64_t>& factors);
   // Pads the axes of another block, one store or a reduction, and the buffer that it computes:
   // elements beyond are 0, and steps beyond a reduced axis change nothing.
   void PadBlock(const BlockRef& block, const std::vector<int64_t>& factors);
 
   // A convolution, or another sum of products whose operands are not indexed by plain axes, becomes
-  // a GEMM: each row of A is the window of an output pixel, B are the weights. Returns the names of
-  // the blocks and buffers of A, B and C, which is copied to the result: those given, or block_a,
+  // a GEMM: each row of A is the window of an output pixel, B are the weights. Returns the blocks
+  // and buffers of A, B and C, which is copied to the result: called as given, or block_a,
   // block_b, block_c. The axes of `batch` stay axes of their own, before the others, and so does a
   // dynamic one where M or N has static ones beside it.
   CopyRefs Im2col(const BlockRef& block, const Names& batch = {}, Names names = {});
   // A stride-1 convolution by Winograd's F(m, r), in tiles of m output pixels along each dimension
   // of the window: fewer multiplications, other rounding. The number of tiles is padded to a
-  // multiple. Returns the names of buffers and blocks: the padded input with channels last, its
+  // multiple. Returns buffers and blocks: the padded input with channels last, its
   // transformed tiles, the transformed weights, the GEMMs, the tiles of the output: those given, or
   // block_input, block_a, block_b, block_gemm, block_output.
   CopyRefs Winograd(const BlockRef& block, int64_t m, int64_t multiple = 1, Names names = {});
   // A static convolution or pooling reads a padded copy of its input whose spatial dimensions are
   // one: the window of the next output pixel starts at the next element. Pixels between rows are
-  // computed too, and as many more as make a multiple. Returns the names of the copy and of the
-  // output with these pixels, which is copied to the result: those given, or block_input,
+  // computed too, and as many more as make a multiple. Returns the copy, and the output
+  // with these pixels, which is copied to the result: called as given, or block_input,
   // block_output.
   CopyRefs FlattenSpatial(const BlockRef& block, int64_t multiple, Names names = {});
   // A transposed convolution, whose input is dilated by the stride, becomes one at stride 1, with a
   // filter for each phase of the output pixels (their index modulo the stride), and depth to space.
-  // Returns the names of buffers and blocks: the weights by phase, and the output by phase, which
-  // is then interleaved: those given, or block_weights, block_phases.
+  // Returns buffers and blocks: the weights by phase, and the output by phase, which
+  // is then interleaved: called as given, or block_weights, block_phases.
   CopyRefs Polyphase(const BlockRef& block, Names names = {});
   // A block whose `select` reads one element below an index and another one from there on, as
   // concatenation and padding do, becomes two, one for each side, in loops of their own. Returns
@@ -237,7 +249,7 @@ class Schedule {
 
   // A scan runs in parts of `factor` steps, in place of a loop around it: the totals of the parts,
   // the carries into them, which are a scan of the totals, and the parts, each from its carry on.
-  // Returns the names of the blocks and buffers of totals and carries: those given, or
+  // Returns the blocks and buffers of totals and carries: called as given, or
   // block_totals, block_carries.
   CopyRefs SplitScan(const BlockRef& block, const LoopRef& loop, int64_t factor, Names names = {});
   // The same in memory of a scope that threads share: values are copied there, scanned, and results
@@ -269,9 +281,13 @@ class Schedule {
 
   static Names NamesOf(const LoopRef& loop) { return {loop.name()}; }
   static Names NamesOf(const BlockRef& block) { return {block.name()}; }
-  static Names NamesOf(const LoopRefs& loops) { return loops; }
-  static Names NamesOf(const BlockRefs& blocks) { return blocks; }
-  static Names NamesOf(const CopyRefs& copies) { return copies; }
+  static Names NamesOf(const CopyRef& copy) { return {copy.buffer().name()}; }
+  template <class T>
+  static Names NamesOf(const std::vector<T>& made) {
+    Names names;
+    for (const T& one : made) names.push_back(NamesOf(one)[0]);
+    return names;
+  }
   // Does a step, which returns references to what it made, and writes it down.
   template <class F>
   auto Do(const char* step, const Names& args, const F& f) {
@@ -295,8 +311,6 @@ class Schedule {
   std::string TextOf(const LoopRef& loop) const;
   std::string TextOf(const BlockRef& block) const;
   Names TextsOf(const LoopRefs& loops) const;
-  // The block of a name.
-  BlockRef RefTo(const std::string& block) const;
   // What a step has made: the block and the buffer of a name, as far as there are any.
   CopyRef MadeAs(const std::string& name) const;
   CopyRefs MadeAs(const Names& names) const;

@@ -45,7 +45,7 @@ TEST(Schedule, PadsNoAxisThatTheResultDoesNotHave) {
       }
     })"));
   try {
-    schedule.PadEinsum("sum", {3, 4});
+    schedule.PadEinsum(schedule.BlockNamed("sum"), {3, 4});
     FAIL() << "is not refused";
   } catch (const Error& error) {
     ExpectContains(error.message(), "axis vi is no axis of C");
@@ -54,9 +54,9 @@ TEST(Schedule, PadsNoAxisThatTheResultDoesNotHave) {
 
 TEST(Schedule, NamesWhatItMakes) {
   Schedule schedule(Parse(kMatmul));
-  LoopsMade<2> made = schedule.Split("i", {4});
+  LoopsMade<2> made = schedule.Split(schedule.LoopNamed("i"), {4});
   EXPECT_EQ(Schedule::Names(made), (Schedule::Names{"i_0", "i_1"}));
-  EXPECT_EQ(schedule.Fuse({"j", "l"}).name(), "j_l_fused");
+  EXPECT_EQ(schedule.Fuse({schedule.LoopNamed("j"), schedule.LoopNamed("l")}).name(), "j_l_fused");
   EXPECT_EQ(schedule.trace().str(), "i_0, i_1 = split(i, 4)\nj_l_fused = fuse(j, l)\n");
 }
 
@@ -64,7 +64,7 @@ TEST(Schedule, NamesWhatItMakes) {
 TEST(Schedule, ANestOutlivesTheStepsThatReplaceIt) {
   Schedule schedule(Parse(kMatmul));
   Nest nest = NestOf(schedule.tree(), BlocksIn(schedule.function()->body)[0]);
-  for (const char* loop : {"i", "j", "l"}) schedule.Unroll(loop);
+  for (const char* loop : {"i", "j", "l"}) schedule.Unroll(schedule.LoopNamed(loop));
   EXPECT_FALSE(nest.root.same(schedule.function()->body));
   EXPECT_EQ(*ir::AsConstInt(nest.loops.at(2)->extent), 5);
   EXPECT_EQ(nest.block->name, "matmul");
@@ -131,7 +131,7 @@ func f(A: int32[4], B: int32[1]) {
   }
   B[0] = T[3]
 })"));
-  schedule.ComputeInline("double");
+  schedule.ComputeInline(schedule.BlockNamed("double"));
   schedule.CheckState();
   ExpectContains(Print(schedule.function()), "B[0] = A[3] * int32(2)");
 }
@@ -199,11 +199,11 @@ func f(A: int32[7], C: int32[7]) {
     }
   }
 })"));
-  Schedule::Names loops = schedule.Split("j", {1, 2});
-  schedule.ComputeAt("double", loops[0]);
+  LoopRefs loops = schedule.Split(schedule.LoopNamed("j"), {1, 2});
+  schedule.ComputeAt(schedule.BlockNamed("double"), loops[0]);
   schedule.Split(loops[1], {1, 2});
   schedule.CheckState();
-  schedule.ComputeInline("double");
+  schedule.ComputeInline(schedule.BlockNamed("double"));
   schedule.CheckState();
 }
 
@@ -217,8 +217,8 @@ func f(A: int32[1, 4], C: int32[1, 4]) {
     }
   }
 })"));
-  schedule.Blockize("j");
-  schedule.Split("i", {2});
+  schedule.Blockize(schedule.LoopNamed("j"));
+  schedule.Split(schedule.LoopNamed("i"), {2});
   schedule.CheckState();
 }
 
@@ -234,12 +234,21 @@ func f(X: float32[2, 8, 8], W: float32[4, 2, 3, 3], Y: float32[4, 6, 6]) {
     }
   }
 })";
+  auto of_conv = [](const PrimFunc& function, auto step) {
+    Schedule schedule(function);
+    step(&schedule, schedule.BlockNamed("conv"));
+  };
   PrimFunc function = Parse(conv);
-  EXPECT_THROW(Schedule(function).FlattenSpatial("conv", 1), Error);
-  EXPECT_NO_THROW(Schedule(function).Im2col("conv"));  // K is in the order of the loops
+  EXPECT_THROW(
+      of_conv(function, [](Schedule* s, const BlockRef& conv) { s->FlattenSpatial(conv, 1); }),
+      Error);
+  EXPECT_NO_THROW(of_conv(function, [](Schedule* s, const BlockRef& conv) {
+    s->Im2col(conv);
+  }));  // K is in the order of the loops
   PrimFunc free = function.WithAttr(attr::kReassociate, true);
-  EXPECT_NO_THROW(Schedule(free).FlattenSpatial("conv", 1));
-  EXPECT_NO_THROW(Schedule(free).Im2col("conv"));
+  EXPECT_NO_THROW(
+      of_conv(free, [](Schedule* s, const BlockRef& conv) { s->FlattenSpatial(conv, 1); }));
+  EXPECT_NO_THROW(of_conv(free, [](Schedule* s, const BlockRef& conv) { s->Im2col(conv); }));
 }
 
 TEST(Schedule, RefusesWhatTextCannotSay) {
@@ -252,8 +261,10 @@ TEST(Schedule, RefusesWhatTextCannotSay) {
     }
     return "";
   };
-  EXPECT_EQ(refusal([&] { schedule.Split("i", {}); }), "split(i): there is no factor");
-  EXPECT_EQ(refusal([&] { schedule.Fuse({"i"}); }), "fuse(i): there are no two loops");
+  EXPECT_EQ(refusal([&] { schedule.Split(schedule.LoopNamed("i"), {}); }),
+            "split(i): there is no factor");
+  EXPECT_EQ(refusal([&] { schedule.Fuse({schedule.LoopNamed("i")}); }),
+            "fuse(i): there are no two loops");
   EXPECT_EQ(refusal([&] { schedule.Reorder({}); }), "reorder(): there is no loop");
   EXPECT_TRUE(schedule.trace().steps.empty());
 }
@@ -261,10 +272,11 @@ TEST(Schedule, RefusesWhatTextCannotSay) {
 // Both forms of a trace do the same to the same function; to a changed one, what still applies.
 TEST(Trace, IsReadBackAndReplayed) {
   Schedule schedule(Parse(kMatmul));
-  schedule.Split("i", {4}, {"io", "ii"});
-  schedule.Reorder({"io", "j", "l", "ii"});
-  schedule.CacheRead("matmul", "B", StorageScope::kLocal);
-  schedule.TransformLayout("B_local", IndexMap::Parse("(k, j) -> (j, k)"));
+  auto [io, ii] = schedule.Split(schedule.LoopNamed("i"), {4}, {"io", "ii"});
+  schedule.Reorder({io, schedule.LoopNamed("j"), schedule.LoopNamed("l"), ii});
+  CopyRef copy =
+      schedule.CacheRead(schedule.BlockNamed("matmul"), BufferRef("B"), StorageScope::kLocal);
+  schedule.TransformLayout(copy, IndexMap::Parse("(k, j) -> (j, k)"));
   const Trace& trace = schedule.trace();
   EXPECT_EQ(trace.str(),
             "io, ii = split(i, 4)\nreorder(io, j, l, ii)\nB_local = cache_read(matmul, B, local)\n"

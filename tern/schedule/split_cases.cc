@@ -164,7 +164,7 @@ BlockRef Schedule::SplitCases(const BlockRef& block_ref, std::string second) {
     Stmt both = SeqNode::Make({part(name, {}, head), part(second, head, tail)});
     SetFacts(second, facts);
     ReplaceStmt(top.get(), both);
-    return RefTo(second);
+    return BlockNamed(second);
   });
 }
 

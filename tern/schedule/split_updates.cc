@@ -62,7 +62,7 @@ BlockRefs Schedule::SplitUpdates(const BlockRef& block_ref, Names names) {
     }
     ReplaceStmt(top.get(), SeqNode::Make(parts));
     BlockRefs made;
-    for (const std::string& fresh : names) made.push_back(RefTo(fresh));
+    for (const std::string& fresh : names) made.push_back(BlockNamed(fresh));
     return made;
   });
 }

@@ -181,7 +181,7 @@ void StmtTree::EndStep() {
 }
 
 const ForNode* StmtTree::At(const LoopRef& loop) const {
-  TERN_ICHECK(loop) << "a reference to no loop is used";
+  if (!loop) Refuse("there is no such loop");
   auto it = by_var_.find(loop.var_.node());
   TERN_ICHECK(it != by_var_.end())
       << "a reference to loop " << loop.str() << " is used, which is gone";
@@ -189,7 +189,7 @@ const ForNode* StmtTree::At(const LoopRef& loop) const {
 }
 
 const std::vector<const BlockNode*>& StmtTree::At(const BlockRef& block) const {
-  TERN_ICHECK(block) << "a reference to no block is used";
+  if (!block) Refuse("there is no such block");
   auto it = blocks_.find(block.name_.get());
   TERN_ICHECK(it != blocks_.end() && !it->second.nodes.empty())
       << "a reference to block " << block.name() << " is used, which is gone";

@@ -64,12 +64,11 @@ class StmtTree {
   bool Has(const LoopRef& loop) const { return by_var_.count(loop.var_.node()) > 0; }
   bool Has(const BlockRef& block) const { return blocks_.count(block.name_.get()) > 0; }
   // A block of the tree.
-  BlockRef RefTo(const tir::BlockNode* block) const { return BlockRef(EntryOf(block->name)->name); }
+  BlockRef RefTo(const tir::BlockNode* block) const { return RefTo(block->name); }
+  BlockRef RefTo(const std::string& block) const { return BlockRef(EntryOf(block)->name); }
   // LOOP or BLOCK.LOOP, which means this loop; "" where none does.
   std::string TextOf(const LoopRef& loop) const;
   // Whether it is a name to be looked up.
-  static bool IsWritten(const LoopRef& loop) { return loop.written_ != nullptr; }
-  static bool IsWritten(const BlockRef& block) { return block.is_written_; }
   static bool IsWritten(const BufferRef& buffer) { return !buffer.data_; }
 
   // Of blocks, by their name: those to come may have facts, too.

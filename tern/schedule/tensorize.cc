@@ -293,7 +293,7 @@ BlockRef Schedule::Blockize(const LoopRef& loop_ref, std::string name) {
     tiles->annotations = block->annotations;
     ReplaceStmt(loop, Stmt(tiles));
     SetFacts(name, facts);
-    return RefTo(name);
+    return BlockNamed(name);
   });
 }
 

@@ -107,6 +107,12 @@ ir::Expr SizeOf(const Schedule& schedule, const std::string& text) {
   return is_number ? ir::Expr(Number(text)) : SizeParser(text).Parse(schedule.function());
 }
 
+LoopRefs LoopsNamed(Schedule* schedule, const std::vector<std::string>& texts) {
+  LoopRefs loops;
+  for (const std::string& text : texts) loops.push_back(schedule->LoopNamed(text));
+  return loops;
+}
+
 // split(i, 8), split(i, 4, 8, tail = mask), split(i, n)
 void ApplySplit(Schedule* schedule, const Step& step) {
   std::vector<ir::Expr> factors;
@@ -121,7 +127,8 @@ void ApplySplit(Schedule* schedule, const Step& step) {
     }
     factors.push_back(SizeOf(*schedule, arg));
   }
-  schedule->Split(step.args[0], SplitFactors(std::move(factors)), step.results, tail);
+  schedule->Split(schedule->LoopNamed(step.args[0]), SplitFactors(std::move(factors)), step.results,
+                  tail);
 }
 
 void ApplyPipeline(Schedule* schedule, const Step& step) {
@@ -141,7 +148,7 @@ void ApplyPipeline(Schedule* schedule, const Step& step) {
   std::optional<PipelineRoles> given;
   if (!roles.empty())
     given = {roles.back(), blocks.empty() ? 0 : blocks.back(), turns.empty() ? 1 : turns.back()};
-  schedule->Pipeline(step.args[0], stages, async, given);
+  schedule->Pipeline(schedule->LoopNamed(step.args[0]), stages, async, given);
 }
 
 // A step: how many arguments it takes, for how much it can give names, and what it does.
@@ -158,39 +165,62 @@ const std::map<std::string, Primitive>& Primitives() {
   using S = Schedule*;
   using T = const Step&;
   static const std::map<std::string, Primitive> primitives = {
-      {"atomic_update", {1, 1, 0, [](S s, T t) { s->AtomicUpdate(t.args[0]); }}},
-      {"bind", {2, 2, 0, [](S s, T t) { s->Bind(t.args[0], t.args[1]); }}},
-      {"blockize", {1, 1, 1, [](S s, T t) { s->Blockize(t.args[0], First(t.results)); }}},
-      {"break_ties", {1, 1, 0, [](S s, T t) { s->BreakTies(t.args[0]); }}},
+      {"atomic_update", {1, 1, 0, [](S s, T t) { s->AtomicUpdate(s->BlockNamed(t.args[0])); }}},
+      {"bind", {2, 2, 0, [](S s, T t) { s->Bind(s->LoopNamed(t.args[0]), t.args[1]); }}},
+      {"blockize",
+       {1, 1, 1, [](S s, T t) { s->Blockize(s->LoopNamed(t.args[0]), First(t.results)); }}},
+      {"break_ties", {1, 1, 0, [](S s, T t) { s->BreakTies(s->BlockNamed(t.args[0])); }}},
       {"cache_read",
        {3, 3, 1,
         [](S s, T t) {
-          s->CacheRead(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+          s->CacheRead(s->BlockNamed(t.args[0]), BufferRef(t.args[1]), ScopeNamed(t.args[2]),
+                       First(t.results));
         }}},
       {"cache_write",
        {3, 3, 1,
         [](S s, T t) {
-          s->CacheWrite(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+          s->CacheWrite(s->BlockNamed(t.args[0]), BufferRef(t.args[1]), ScopeNamed(t.args[2]),
+                        First(t.results));
         }}},
-      {"compute_at", {2, 2, kAny, [](S s, T t) { s->ComputeAt(t.args[0], t.args[1], t.results); }}},
+      {"compute_at",
+       {2, 2, kAny,
+        [](S s, T t) {
+          s->ComputeAt(s->BlockNamed(t.args[0]), s->LoopNamed(t.args[1]), t.results);
+        }}},
       {"decompose_reduction",
-       {2, 2, 1, [](S s, T t) { s->DecomposeReduction(t.args[0], t.args[1], First(t.results)); }}},
+       {2, 2, 1,
+        [](S s, T t) {
+          s->DecomposeReduction(s->BlockNamed(t.args[0]), s->LoopNamed(t.args[1]),
+                                First(t.results));
+        }}},
       {"flatten_spatial",
-       {2, 2, 2, [](S s, T t) { s->FlattenSpatial(t.args[0], Number(t.args[1]), t.results); }}},
-      {"fuse", {2, kAny, 1, [](S s, T t) { s->Fuse(t.args, First(t.results)); }}},
+       {2, 2, 2,
+        [](S s, T t) {
+          s->FlattenSpatial(s->BlockNamed(t.args[0]), Number(t.args[1]), t.results);
+        }}},
+      {"fuse", {2, kAny, 1, [](S s, T t) { s->Fuse(LoopsNamed(s, t.args), First(t.results)); }}},
       {"canonicalize_axes",
        {0, 0, 0, [](S, T) { Refuse("it is the first step of a schedule section, or none"); }}},
       {"im2col",
        {1, kAny, 3,
-        [](S s, T t) { s->Im2col(t.args[0], {t.args.begin() + 1, t.args.end()}, t.results); }}},
-      {"compute_inline", {1, 1, 0, [](S s, T t) { s->ComputeInline(t.args[0]); }}},
-      {"fuse_siblings", {2, 2, 0, [](S s, T t) { s->FuseSiblings(t.args[0], t.args[1]); }}},
-      {"pad_block", {2, kAny, 0, [](S s, T t) { s->PadBlock(t.args[0], Numbers(t.args, 1)); }}},
-      {"pad_einsum", {2, kAny, 0, [](S s, T t) { s->PadEinsum(t.args[0], Numbers(t.args, 1)); }}},
-      {"polyphase", {1, 1, 2, [](S s, T t) { s->Polyphase(t.args[0], t.results); }}},
-      {"parallel", {1, 1, 0, [](S s, T t) { s->Parallel(t.args[0]); }}},
+        [](S s, T t) {
+          s->Im2col(s->BlockNamed(t.args[0]), {t.args.begin() + 1, t.args.end()}, t.results);
+        }}},
+      {"compute_inline", {1, 1, 0, [](S s, T t) { s->ComputeInline(s->BlockNamed(t.args[0])); }}},
+      {"fuse_siblings",
+       {2, 2, 0,
+        [](S s, T t) { s->FuseSiblings(s->LoopNamed(t.args[0]), s->LoopNamed(t.args[1])); }}},
+      {"pad_block",
+       {2, kAny, 0, [](S s, T t) { s->PadBlock(s->BlockNamed(t.args[0]), Numbers(t.args, 1)); }}},
+      {"pad_einsum",
+       {2, kAny, 0, [](S s, T t) { s->PadEinsum(s->BlockNamed(t.args[0]), Numbers(t.args, 1)); }}},
+      {"polyphase", {1, 1, 2, [](S s, T t) { s->Polyphase(s->BlockNamed(t.args[0]), t.results); }}},
+      {"parallel", {1, 1, 0, [](S s, T t) { s->Parallel(s->LoopNamed(t.args[0])); }}},
       {"loop_partition",
-       {2, 2, 2, [](S s, T t) { s->LoopPartition(t.args[0], SizeOf(*s, t.args[1]), t.results); }}},
+       {2, 2, 2,
+        [](S s, T t) {
+          s->LoopPartition(s->LoopNamed(t.args[0]), SizeOf(*s, t.args[1]), t.results);
+        }}},
       {"pipeline", {2, kAny, 0, ApplyPipeline}},
       {"plan",
        {2, 3, 0,
@@ -199,55 +229,76 @@ const std::map<std::string, Primitive>& Primitives() {
               "a plan is carried out by the schedule rules: its section has no other steps, and "
               "the default schedules are not turned off");
         }}},
-      {"prefetch", {2, 2, 0, [](S s, T t) { s->Prefetch(t.args[0], t.args[1]); }}},
+      {"prefetch",
+       {2, 2, 0, [](S s, T t) { s->Prefetch(s->BlockNamed(t.args[0]), BufferRef(t.args[1])); }}},
       {"replicate",
        {3, kAny, 0,
         [](S s, T t) {
-          std::vector<std::string> buffers(t.args.begin(), t.args.end() - 2);
+          BufferRefs buffers;
+          for (size_t i = 0; i + 2 < t.args.size(); ++i) buffers.emplace_back(t.args[i]);
           s->Replicate(buffers, Number(t.args[t.args.size() - 2]), IndexMap::Parse(t.args.back()));
         }}},
-      {"reorder", {1, kAny, 0, [](S s, T t) { s->Reorder(t.args); }}},
+      {"reorder", {1, kAny, 0, [](S s, T t) { s->Reorder(LoopsNamed(s, t.args)); }}},
       {"reverse_compute_at",
-       {2, 2, kAny, [](S s, T t) { s->ReverseComputeAt(t.args[0], t.args[1], t.results); }}},
-      {"reverse_compute_inline", {1, 1, 0, [](S s, T t) { s->ReverseComputeInline(t.args[0]); }}},
-      {"rfactor", {1, 1, 1, [](S s, T t) { s->Rfactor(t.args[0], First(t.results)); }}},
-      {"set_scope", {2, 2, 0, [](S s, T t) { s->SetScope(t.args[0], ScopeNamed(t.args[1])); }}},
+       {2, 2, kAny,
+        [](S s, T t) {
+          s->ReverseComputeAt(s->BlockNamed(t.args[0]), s->LoopNamed(t.args[1]), t.results);
+        }}},
+      {"reverse_compute_inline",
+       {1, 1, 0, [](S s, T t) { s->ReverseComputeInline(s->BlockNamed(t.args[0])); }}},
+      {"rfactor",
+       {1, 1, 1, [](S s, T t) { s->Rfactor(s->LoopNamed(t.args[0]), First(t.results)); }}},
+      {"set_scope",
+       {2, 2, 0, [](S s, T t) { s->SetScope(BufferRef(t.args[0]), ScopeNamed(t.args[1])); }}},
       {"privatize",
        {3, 3, 1,
         [](S s, T t) {
-          s->Privatize(t.args[0], t.args[1], ScopeNamed(t.args[2]), First(t.results));
+          s->Privatize(s->BlockNamed(t.args[0]), s->LoopNamed(t.args[1]), ScopeNamed(t.args[2]),
+                       First(t.results));
         }}},
-      {"reuse_cache", {2, 2, 0, [](S s, T t) { s->ReuseCache(t.args[0], t.args[1]); }}},
+      {"reuse_cache",
+       {2, 2, 0,
+        [](S s, T t) {
+          s->ReuseCache(s->BlockNamed(t.args[0]), {s->BlockNamed(t.args[1]), BufferRef(t.args[1])});
+        }}},
       {"split", {2, kAny, kAny, ApplySplit}},
-      {"split_updates", {1, 1, kAny, [](S s, T t) { s->SplitUpdates(t.args[0], t.results); }}},
-      {"split_cases", {1, 1, 1, [](S s, T t) { s->SplitCases(t.args[0], First(t.results)); }}},
+      {"split_updates",
+       {1, 1, kAny, [](S s, T t) { s->SplitUpdates(s->BlockNamed(t.args[0]), t.results); }}},
+      {"split_cases",
+       {1, 1, 1, [](S s, T t) { s->SplitCases(s->BlockNamed(t.args[0]), First(t.results)); }}},
       {"split_scan",
        {3, 4, 4,
         [](S s, T t) {
           if (t.args.size() == 3)
-            s->SplitScan(t.args[0], t.args[1], Number(t.args[2]), t.results);
+            s->SplitScan(s->BlockNamed(t.args[0]), s->LoopNamed(t.args[1]), Number(t.args[2]),
+                         t.results);
           else
-            s->SplitScan(t.args[0], t.args[1], Number(t.args[2]), ScopeNamed(t.args[3]), t.results);
+            s->SplitScan(s->BlockNamed(t.args[0]), s->LoopNamed(t.args[1]), Number(t.args[2]),
+                         ScopeNamed(t.args[3]), t.results);
         }}},
       {"storage_align",
        {3, 4, 0,
         [](S s, T t) {
-          s->StorageAlign(t.args[0], Number(t.args[1]), Number(t.args[2]),
+          s->StorageAlign(BufferRef(t.args[0]), Number(t.args[1]), Number(t.args[2]),
                           t.args.size() > 3 ? Number(t.args[3]) : 0);
         }}},
-      {"tensorize", {2, 2, 0, [](S s, T t) { s->Tensorize(t.args[0], t.args[1]); }}},
+      {"tensorize", {2, 2, 0, [](S s, T t) { s->Tensorize(s->LoopNamed(t.args[0]), t.args[1]); }}},
       {"transform_layout",
-       {2, 2, 0, [](S s, T t) { s->TransformLayout(t.args[0], IndexMap::Parse(t.args[1])); }}},
-      {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(t.args[0]); }}},
-      {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(t.args[0]); }}},
-      {"roll", {2, 2, 0, [](S s, T t) { s->Roll(t.args[0], t.args[1]); }}},
-      {"roll_parts", {2, 2, 0, [](S s, T t) { s->RollParts(t.args[0], t.args[1]); }}},
-      {"set_dtype", {2, 2, 0, [](S s, T t) { s->SetDtype(t.args[0], TypeNamed(t.args[1])); }}},
+       {2, 2, 0,
+        [](S s, T t) { s->TransformLayout(BufferRef(t.args[0]), IndexMap::Parse(t.args[1])); }}},
+      {"unroll", {1, 1, 0, [](S s, T t) { s->Unroll(s->LoopNamed(t.args[0])); }}},
+      {"vectorize", {1, 1, 0, [](S s, T t) { s->Vectorize(s->LoopNamed(t.args[0])); }}},
+      {"roll",
+       {2, 2, 0, [](S s, T t) { s->Roll(s->LoopNamed(t.args[0]), s->LoopNamed(t.args[1])); }}},
+      {"roll_parts",
+       {2, 2, 0, [](S s, T t) { s->RollParts(s->LoopNamed(t.args[0]), s->LoopNamed(t.args[1])); }}},
+      {"set_dtype",
+       {2, 2, 0, [](S s, T t) { s->SetDtype(BufferRef(t.args[0]), TypeNamed(t.args[1])); }}},
       {"winograd",
        {2, 3, 5,
         [](S s, T t) {
-          s->Winograd(t.args[0], Number(t.args[1]), t.args.size() > 2 ? Number(t.args[2]) : 1,
-                      t.results);
+          s->Winograd(s->BlockNamed(t.args[0]), Number(t.args[1]),
+                      t.args.size() > 2 ? Number(t.args[2]) : 1, t.results);
         }}},
   };
   return primitives;

@@ -80,7 +80,7 @@ struct Updates {
 
 // Refuses where it is no update, or one that collides with no other.
 Updates Match(const Schedule& schedule, const BlockInfo& block) {
-  const BlockNode* node = schedule.At(BlockRef(block.name));
+  const BlockNode* node = schedule.At(block.ref);
   std::optional<CommutingUpdate> update = FindCommutingUpdate(node->body);
   if (!update || update->is_atomic() || node->init)
     Refuse("it is no update A[i] = A[i] op x, with op one of +, -, min, max, &, | and ^");
@@ -95,7 +95,7 @@ Updates Match(const Schedule& schedule, const BlockInfo& block) {
   std::vector<bool> by_row(update->indices.size());
   for (const ForNode* loop : nest.loops) {
     auto axis = std::find_if(block.axes.begin(), block.axes.end(),
-                             [&](const BlockAxis& a) { return a.own_loop == LoopRef(loop); });
+                             [&](const BlockAxis& a) { return a.loop == LoopRef(loop); });
     if (axis == block.axes.end())
       Refuse("loop " + loop->var.name() + " is not the own loop of an axis");
     const std::vector<Expr>& indices = update->indices;
@@ -104,11 +104,11 @@ Updates Match(const Schedule& schedule, const BlockInfo& block) {
     meet |= index == indices.end();
     own |= index != indices.end();
     bool is_last = index != indices.end() && index + 1 == indices.end();
-    if (is_last) last = axis->own_loop;
+    if (is_last) last = axis->loop;
     bool row = index != indices.end() && !is_last;
     if (row) by_row[static_cast<size_t>(index - indices.begin())] = true;
-    if (!row && !is_last) updates.others.push_back(axis->own_loop);
-    if (row) updates.rows.push_back(axis->own_loop);
+    if (!row && !is_last) updates.others.push_back(axis->loop);
+    if (row) updates.rows.push_back(axis->loop);
     if (!row) updates.count *= ConstExtent(*axis);
   }
   if (!meet) Refuse("no two of its instances update one element");
@@ -175,7 +175,7 @@ std::vector<AtomicPlan> DevicePlans(Schedule* schedule, const BlockInfo& block,
                                     const TargetInfo& target, const Wanted<AtomicPlan>& want) {
   constexpr double kMemoryCycles = 8, kSharedCycles = 1, kElementCycles = 8;
   Updates updates = Match(*schedule, block);
-  RequireAtomic(*FindCommutingUpdate(schedule->At(BlockRef(block.name))->body), target);
+  RequireAtomic(*FindCommutingUpdate(schedule->At(block.ref)->body), target);
   AtomicPlan plan;
   plan.threads = want.Or(&AtomicPlan::threads, std::min(kBlockThreads, target.max_threads));
   if (plan.threads < 1 || plan.threads > target.max_threads) return {};
@@ -195,7 +195,7 @@ std::vector<AtomicPlan> DevicePlans(Schedule* schedule, const BlockInfo& block,
 void UpdateOnDevice(Schedule* schedule, const BlockInfo& block, const TargetInfo&,
                     const AtomicPlan& plan) {
   Updates updates = Match(*schedule, block);
-  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  BlockRef name = block.ref;
   schedule->AtomicUpdate(name);
   OrderLoops(schedule, name, updates);
   if (plan.steps) return UpdateInCopies(schedule, name, updates, plan);
@@ -209,7 +209,7 @@ std::vector<CopiesPlan> HostPlans(Schedule* schedule, const BlockInfo& block,
   constexpr double kUpdateCycles = 2, kElementCycles = 20;
   if (target.threads == 1) Refuse("there is one thread");
   Updates updates = Match(*schedule, block);
-  const BlockNode* node = schedule->At(BlockRef(block.name));
+  const BlockNode* node = schedule->At(block.ref);
   if (FindCommutingUpdate(node->body)->buffer->dtype.is_float())
     Refuse("floats would be summed in the order in which threads come");
   if (!updates.rows.empty()) Refuse("there are rows, which are a thread's each");
@@ -232,7 +232,7 @@ std::vector<CopiesPlan> HostPlans(Schedule* schedule, const BlockInfo& block,
 
 void UpdateOnHost(Schedule* schedule, const BlockInfo& block, const TargetInfo&, CopiesPlan* plan) {
   Updates updates = Match(*schedule, block);
-  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  BlockRef name = block.ref;
   schedule->AtomicUpdate(name);
   OrderLoops(schedule, name, updates);
   LoopRef loop = FuseLoops(schedule, name, updates.others);

@@ -12,16 +12,15 @@ using namespace tern::tir;
 
 namespace {
 
-std::optional<BlockInfo> DescribeGemm(const Schedule& schedule, const std::string& name) {
-  const BlockNode* node = FindBlockNamed(schedule, name);
-  return DescribeBatchedGemm(node, DescribeBlock(node));
+std::optional<BlockInfo> DescribeGemm(const Schedule& schedule, const BlockRef& block) {
+  return DescribeBatchedGemm(schedule.At(block), DescribeBlock(schedule, block));
 }
 
 }  // namespace
 
-Gemm AttentionGemm(const Schedule& schedule, const std::string& name, const TargetInfo& target) {
+Gemm AttentionGemm(const Schedule& schedule, const BlockRef& name, const TargetInfo& target) {
   std::optional<BlockInfo> block = DescribeGemm(schedule, name);
-  if (!block) Refuse("block " + name + " is no GEMM in the last two dimensions");
+  if (!block) Refuse("block " + name.name() + " is no GEMM in the last two dimensions");
   Gemm gemm = RequireGemm(schedule, *block, Sizes::kDynamic);
   GuessDeviceSizes(&gemm, target);
   // Nests of both GEMMs are fused: their batches are in the order of the result.
@@ -34,8 +33,8 @@ Gemm AttentionGemm(const Schedule& schedule, const std::string& name, const Targ
 
 AttentionParts AttentionPartsOf(const Schedule& schedule, const BlockInfo& block) {
   AttentionParts parts;
-  parts.last = block.name;
-  for (const std::string& member : block.members) {
+  parts.last = block.ref;
+  for (const BlockRef& member : block.member_refs) {
     if (parts.first.empty() && DescribeGemm(schedule, member))
       parts.first = member;
     else
@@ -45,20 +44,20 @@ AttentionParts AttentionPartsOf(const Schedule& schedule, const BlockInfo& block
   return parts;
 }
 
-RowBlock AttentionRows(const Schedule& schedule, const std::string& name, size_t rows) {
-  BlockInfo block = DescribeBlock(FindBlockNamed(schedule, name));
+RowBlock AttentionRows(const Schedule& schedule, const BlockRef& name, size_t rows) {
+  BlockInfo block = DescribeBlock(schedule, name);
   const BlockAccess& store = block.accesses[0];
   RowBlock result;
   result.result = store.buffer;
   std::vector<const BlockAxis*> keys;
   for (size_t i = 0; i < block.axes.size(); ++i) {
     const BlockAxis& axis = block.axes[i];
-    if (axis.loop.empty()) Refuse("an axis of block " + name + " has no loop of its own");
+    if (axis.loop.empty()) Refuse("an axis of block " + name.name() + " has no loop of its own");
     bool is_row = std::find(store.axes.begin(), store.axes.begin() + long(rows), i) !=
                   store.axes.begin() + long(rows);
     if (!is_row) keys.push_back(&axis);
   }
-  if (keys.size() != 1) Refuse("block " + name + " is not over the keys of rows");
+  if (keys.size() != 1) Refuse("block " + name.name() + " is not over the keys of rows");
   for (size_t i = 0; i < rows; ++i) result.rows.push_back(block.axes[store.axes[i]].loop);
   result.keys = keys[0]->loop;
   result.reduces = keys[0]->kind == IterKind::kReduce;
@@ -78,26 +77,30 @@ void CheckAttention(const Schedule& schedule, const Gemm& scores, const Gemm& va
 
 std::vector<RowBlock> AttentionScheduler::RowBlocks() const {
   std::vector<RowBlock> blocks;
-  for (const std::string& name : parts_.between)
+  for (const BlockRef& name : parts_.between)
     blocks.push_back(AttentionRows(schedule_, name, values_.c->shape.size() - 1));
   return blocks;
 }
 
-std::string AttentionScheduler::CopyToShared(const std::string& block, const GemmOperand& operand,
-                                             const std::string& name) {
-  std::string copy = operand.name;
-  if (Contains(padded_, copy))
+CopyRef AttentionScheduler::CopyToShared(const BlockRef& block, const GemmOperand& operand,
+                                         const std::string& name) {
+  auto padded = std::find_if(padded_.begin(), padded_.end(),
+                             [&](const CopyRef& copy) { return copy.buffer().Is(operand.buffer); });
+  CopyRef copy;
+  if (padded != padded_.end()) {
+    copy = *padded;
     schedule_.SetScope(copy, StorageScope::kShared);
-  else
-    copy = schedule_.CacheRead(block, copy, StorageScope::kShared, name);
+  } else {
+    copy = schedule_.CacheRead(block, operand.buffer, StorageScope::kShared, name);
+  }
   FusePrologue(&schedule_, copy, Producers::kCheap);
   return copy;
 }
 
 void AttentionScheduler::Pad(int64_t tile_m, int64_t tile_n, int64_t head) {
   PadGemm(parts_.first, {tile_m, tile_n, head});
-  for (const std::string& name : parts_.between) {
-    BlockInfo block = DescribeBlock(FindBlockNamed(schedule_, name));
+  for (const BlockRef& name : parts_.between) {
+    BlockInfo block = DescribeBlock(schedule_, name);
     const BlockAccess& store = block.accesses[0];
     size_t rows = AttentionGemm(schedule_, parts_.last, target_).c->shape.size() - 1;
     std::vector<int64_t> factors(block.axes.size(), 1);
@@ -115,7 +118,7 @@ void AttentionScheduler::Pad(int64_t tile_m, int64_t tile_n, int64_t head) {
   values_ = AttentionGemm(schedule_, parts_.last, target_);
 }
 
-void AttentionScheduler::PadGemm(const std::string& name, const GemmMultiples& multiples) {
+void AttentionScheduler::PadGemm(const BlockRef& name, const GemmMultiples& multiples) {
   BlockInfo block = *DescribeGemm(schedule_, name);
   std::vector<int64_t> factors;
   bool pads = false;
@@ -127,19 +130,17 @@ void AttentionScheduler::PadGemm(const std::string& name, const GemmMultiples& m
     pads |= !Divides(factors.back(), axis.extent);
   }
   if (!pads) return;
-  schedule_.PadEinsum(name, factors);
-  const Buffer& result = block.accesses[0].buffer;
-  for (const BlockAccess& access : block.accesses)
-    if (std::string copy = access.buffer->name + "_pad";
-        !access.buffer.same(result) && Exists(copy))
-      padded_.push_back(copy);
-  Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeInline(result->name + "_pad"); });
+  PaddedEinsum padded = schedule_.PadEinsum(name, factors);
+  padded_.insert(padded_.end(), padded.operands.begin(), padded.operands.end());
+  if (padded.result)
+    Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeInline(padded.result); });
 }
 
-void AttentionScheduler::Order(const std::string& block, const Names& batch, const Names& loops) {
-  Names all = batch;
+void AttentionScheduler::Order(const BlockRef& block, const LoopRefs& batch,
+                               const LoopRefs& loops) {
+  LoopRefs all = batch;
   all.insert(all.end(), loops.begin(), loops.end());
-  schedule_.Reorder(Around(block, all));
+  schedule_.Reorder(all.Of(block));
   nests_.push_back({block, batch});
   nests_.back().outer.push_back(loops[0]);
 }
@@ -147,32 +148,31 @@ void AttentionScheduler::Order(const std::string& block, const Names& batch, con
 void AttentionScheduler::TileRows(const std::vector<RowBlock>& between, int64_t tile_m,
                                   int64_t tile_n) {
   for (size_t i = 0; i < between.size(); ++i) {
-    const std::string& block = parts_.between[i];
-    Names batch = between[i].rows, own;
-    for (const char* one : {"_ib", "_ii", "_jo", "_ji"}) own.push_back(block + one);
-    schedule_.Split(LoopOf(block, batch.back()), {tile_m}, {own[0], own[1]});
-    schedule_.Split(LoopOf(block, between[i].keys), {tile_n}, {own[2], own[3]});
+    NamedLoops& loops = rows_.emplace_back(parts_.between[i]);
+    LoopRefs batch = between[i].rows;
+    loops.Split(&schedule_, batch.back(), {tile_m}, {"ib", "ii"});
+    loops.Split(&schedule_, between[i].keys, {tile_n}, {"jo", "ji"});
     batch.pop_back();
-    Order(block, batch, {own[0], own[2], own[1], own[3]});
+    Order(parts_.between[i], batch,
+          {loops.At("ib"), loops.At("jo"), loops.At("ii"), loops.At("ji")});
   }
 }
 
 void AttentionScheduler::FuseNests() {
   for (size_t level = 0; level < nests_[0].outer.size(); ++level)
     for (size_t i = 1; i < nests_.size(); ++i)
-      schedule_.FuseSiblings(LoopOf(nests_[i - 1].block, nests_[i - 1].outer[level]),
-                             LoopOf(nests_[i].block, nests_[i].outer[level]));
+      schedule_.FuseSiblings(nests_[i - 1].outer[level].Of(nests_[i - 1].block),
+                             nests_[i].outer[level].Of(nests_[i].block));
 }
 
-void AttentionScheduler::BindGrid(const std::string& ib, int64_t tile_m) {
-  Names batch = values_.loops.batch;
+void AttentionScheduler::BindGrid(const LoopRef& ib, int64_t tile_m) {
+  LoopRefs batch = values_.loops.batch;
   if (batch.size() > 2) {
-    std::string outer = FuseLoops(&schedule_, parts_.last, {batch.begin(), batch.end() - 1});
+    LoopRef outer = FuseLoops(&schedule_, parts_.last, LoopRefs(batch.begin(), batch.end() - 1));
     batch = {outer, batch.back()};
   }
   for (size_t i = 0; i < batch.size(); ++i)
-    schedule_.Bind(LoopOf(parts_.last, batch[i]),
-                   i + 1 == batch.size() ? "blockIdx.y" : "blockIdx.z");
+    schedule_.Bind(batch[i].Of(parts_.last), i + 1 == batch.size() ? "blockIdx.y" : "blockIdx.z");
   // One tile of queries needs no index, unless there is no other.
   bool is_one = !values_.dynamic_m && values_.m <= tile_m;
   if (!is_one || batch.empty()) schedule_.Bind(ib, "blockIdx.x");

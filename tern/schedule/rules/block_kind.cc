@@ -8,6 +8,7 @@
 #include "tern/schedule/nest.h"
 #include "tern/schedule/new_block.h"
 #include "tern/schedule/rules/row_chains.h"
+#include "tern/schedule/schedule.h"
 #include "tern/tir/block_op.h"
 
 namespace tern::schedule {
@@ -101,7 +102,7 @@ class Describer {
     for (const BlockIter& iter : block->iters) {
       const auto* loop = iter.binding.As<VarNode>();
       info_.axes.push_back({iter.var, iter.extent, iter.kind, RoleOf(iter.kind),
-                            loop ? loop->name : "", loop ? LoopRef(ir::Var(loop)) : LoopRef()});
+                            loop ? LoopRef(ir::Var(loop)) : LoopRef()});
       analyzer_.BindRange(iter.var, ir::MakeConst(iter.var.dtype(), 0), iter.extent);
     }
   }
@@ -402,12 +403,19 @@ void BlockInfo::AddMembers(const std::vector<BlockInfo>& blocks, const std::set<
   std::string before;
   for (size_t other : others) {
     members.push_back(blocks[other].name);
+    if (blocks[other].ref) member_refs.push_back(blocks[other].ref);
     before = JoinOps(before, blocks[other].op);
   }
   op = JoinOps(before, op);
 }
 
 BlockInfo DescribeBlock(const BlockNode* block) { return Describer(block).Run(); }
+
+BlockInfo DescribeBlock(const Schedule& schedule, const BlockRef& block) {
+  BlockInfo info = DescribeBlock(schedule.At(block));
+  info.ref = schedule.RefTo(schedule.At(block));
+  return info;
+}
 
 std::optional<BlockInfo> DescribeBatchedGemm(const BlockNode* node, const BlockInfo& block) {
   std::optional<ReductionUpdate> update = PlainUpdate(node);
@@ -450,6 +458,16 @@ std::vector<BlockInfo> DescribeBlocks(const PrimFunc& function) {
   std::vector<BlockInfo> blocks;
   for (const BlockNode* block : BlocksIn(function->body)) blocks.push_back(DescribeBlock(block));
   JoinRowChains(function, &blocks);
+  return blocks;
+}
+
+std::vector<BlockInfo> DescribeBlocks(const Schedule& schedule) {
+  std::vector<BlockInfo> blocks;
+  for (const BlockNode* block : BlocksIn(schedule.function()->body)) {
+    blocks.push_back(DescribeBlock(block));
+    blocks.back().ref = schedule.RefTo(block);
+  }
+  JoinRowChains(schedule.function(), &blocks);
   return blocks;
 }
 

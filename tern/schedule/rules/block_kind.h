@@ -15,6 +15,8 @@
 
 namespace tern::schedule {
 
+class Schedule;
+
 enum class BlockKind {
   // All axes are spatial.
   kElementwise,  // Y[i, j] from others at [i, j]
@@ -64,9 +66,8 @@ struct BlockAxis {
   tir::Expr extent;
   tir::IterKind kind = tir::IterKind::kSpatial;
   AxisRole role = AxisRole::kSpatial;
-  std::string loop;       // that it is bound to, by itself; "" where it is bound otherwise
-  LoopRef own_loop = {};  // the same
-  bool decides = false;   // whether some accesses are made
+  LoopRef loop = {};     // that it is bound to, by itself; none where it is bound otherwise
+  bool decides = false;  // whether some accesses are made
 };
 
 // One load, or one store.
@@ -79,12 +80,14 @@ struct BlockAccess {
 };
 
 struct BlockInfo {
+  BlockRef ref;  // none where there is no schedule
   std::string name;
   std::string op;  // tir::OpOf; of several blocks: of all
   BlockKind kind = BlockKind::kOpaque;
   std::vector<BlockAxis> axes;
   std::vector<BlockAccess> accesses;  // stores first
   std::vector<std::string> members;   // of several blocks: those before this one, in their order
+  BlockRefs member_refs;              // the same, where there is a schedule
   std::vector<size_t> rows;           // of several blocks: the axes that are the rows'
   int64_t operations = 0;             // of one instance: accesses, arithmetic, calls (as 16)
   bool conditional = false;           // some accesses are made under a condition
@@ -98,12 +101,15 @@ struct BlockInfo {
 };
 
 BlockInfo DescribeBlock(const tir::BlockNode* block);
+// With its reference.
+BlockInfo DescribeBlock(const Schedule& schedule, const BlockRef& block);
 // The block as a batch of GEMMs in the last two dimensions of all, with the roles of their axes:
 // C[.., m, n] += A[.., m, k] * B[.., k, n], or of transposed ones. The other indices of A and B are
 // anything of the batch, so that heads may share an operand. Nothing where it is none.
 std::optional<BlockInfo> DescribeBatchedGemm(const tir::BlockNode* node, const BlockInfo& block);
 // Every block, in the order of the text; the last of several over the same rows is of their kind.
 std::vector<BlockInfo> DescribeBlocks(const tir::PrimFunc& function);
+std::vector<BlockInfo> DescribeBlocks(const Schedule& schedule);
 
 }  // namespace tern::schedule
 

@@ -176,7 +176,7 @@ BlockInfo Describe(const std::string& body) {
 TEST(BlockKind, LoopsAndOperationsAreKnown) {
   Initialize();
   BlockInfo block = Describe("C[v0, v1] = select(v0 > 3, A[v0 - 4, v1], 0) + exp(V[v1])");
-  EXPECT_EQ(block.axes[1].loop, "i1");
+  EXPECT_EQ(block.axes[1].loop.name(), "i1");
   EXPECT_TRUE(block.conditional);
   EXPECT_TRUE(block.axes[0].decides);
   EXPECT_FALSE(block.axes[1].decides);

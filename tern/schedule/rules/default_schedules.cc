@@ -111,16 +111,14 @@ std::string WhyNot(const PrimFunc& function) {
 
 // As it is now; without a name where it is gone.
 BlockInfo FindInfo(const Schedule& schedule, const BlockInfo& block) {
-  for (const BlockNode* node : BlocksIn(schedule.function()->body))
-    if (node->name == block.name) {
-      BlockInfo info = DescribeBlock(node);
-      if (block.members.empty()) return info;
-      info.kind = block.kind;
-      info.members = block.members;
-      info.rows = block.rows;
-      return info;
-    }
-  return {};
+  if (!schedule.tree().Has(block.ref)) return {};
+  BlockInfo info = DescribeBlock(schedule, block.ref);
+  if (block.members.empty()) return info;
+  info.kind = block.kind;
+  info.members = block.members;
+  info.member_refs = block.member_refs;
+  info.rows = block.rows;
+  return info;
 }
 
 // The rules, or the plan that is asked for; where no rule takes the plan, the others.
@@ -131,7 +129,7 @@ RuleResult ApplyToBlock(Schedule* schedule, const BlockInfo& block, const Target
     one->taken |= !result.rule.empty();
     if (!result.rule.empty()) return result;
     for (const std::string& why : result.passed_over)
-      one->refusals.push_back(block.name + " (" + result.kind + ") is not for " + why);
+      one->refusals.push_back(block.ref + " (" + result.kind + ") is not for " + why);
   }
   return ApplyRules(schedule, block, target);
 }
@@ -163,7 +161,7 @@ bool IsForFewResults(const BlockInfo& producer, const std::vector<BlockInfo>& bl
 // what they may compute themselves.
 void ApplyToBlocks(Schedule* schedule, const TargetInfo& target, std::vector<Asked>* asked,
                    std::vector<RuleResult>* results) {
-  std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function()), joined = blocks;
+  std::vector<BlockInfo> blocks = DescribeBlocks(*schedule), joined = blocks;
   if (!RulesFor(BlockKind::kAttention, target).empty())
     JoinAttention(schedule->function(), &joined);
   std::erase_if(joined, [](const BlockInfo& block) { return block.members.empty(); });
@@ -186,6 +184,7 @@ void ApplyToBlocks(Schedule* schedule, const TargetInfo& target, std::vector<Ask
   for (BlockInfo block : blocks) {
     if (done.count(block.name)) continue;
     block.members.clear();
+    block.member_refs.clear();
     // It may have become a part of another one.
     if (BlockInfo info = FindInfo(*schedule, block); !info.name.empty())
       results->push_back(ApplyToBlock(schedule, info, target, asked));

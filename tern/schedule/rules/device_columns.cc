@@ -36,8 +36,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 constexpr int64_t kUnrolledSteps = 32;
 // Guesses of what is dynamic, where the target has none: versions are for fewer
 // (reduction_versions.h).
@@ -190,68 +188,68 @@ std::vector<P> EnumeratePlans(const Reduction& reduction, const BlockInfo& block
 
 // The reduction's loops in order, with those of its columns and steps each as one.
 struct Loops {
-  std::string j, k;
+  LoopRef j, k;
 };
 Loops PrepareLoops(Schedule* schedule, const Reduction& reduction) {
-  Names order = reduction.spatial;
+  LoopRefs order = reduction.spatial;
   order.insert(order.end(), reduction.columns.begin(), reduction.columns.end());
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
   Order(schedule, reduction.name, order);
-  std::string j = FuseLoops(schedule, reduction.name, reduction.columns);
+  LoopRef j = FuseLoops(schedule, reduction.name, reduction.columns);
   return {j, FuseLoops(schedule, reduction.name, reduction.outer)};
 }
 
 // With the epilogue where there is one; it may be refused.
 void ReduceByThreadWith(Schedule* schedule, const BlockInfo& block, const Reduction& reduction,
                         const P& plan, const std::optional<Epilogue>& epilogue) {
-  const std::string& name = reduction.name;
+  const BlockRef& name = reduction.name;
   Loops loops = PrepareLoops(schedule, reduction);
-  Lanes vector{loops.j, ""};
+  Lanes vector{loops.j, {}};
   if (plan.lanes > 1) vector = SplitLanes(schedule, name, loops.j, plan.lanes);
   Lanes x, y;
   if (!vector.outer.empty()) x = SplitLanes(schedule, name, vector.outer, plan.columns);
-  Names blocks = reduction.spatial;
+  LoopRefs blocks = reduction.spatial;
   if (plan.rows > 1) {
     y = SplitLanes(schedule, name, FuseLoops(schedule, name, reduction.spatial), plan.rows);
     blocks.clear();
     AddIf(y.outer, &blocks);
   }
   AddIf(x.outer, &blocks);
-  Names order = blocks;
+  LoopRefs order = blocks;
   AddIf(y.inner, &order);
   AddIf(x.inner, &order);
   if (order.empty()) Refuse("all results are one vector");
-  std::string last = order.back();
+  LoopRef last = order.back();
   order.push_back(loops.k);
   AddIf(vector.inner, &order);
   Order(schedule, name, order);
-  Names readers;
+  BlockRefs readers;
   if (epilogue) {
     schedule->SetScope(epilogue->results, StorageScope::kLocal);
     readers.push_back(epilogue->block);
   }
   for (const BlockAccess& access : block.accesses)
     if (access.store && !epilogue)
-      readers.push_back(schedule->CacheWrite(name, access.buffer->name, StorageScope::kLocal));
+      readers.push_back(schedule->CacheWrite(name, access.buffer, StorageScope::kLocal));
   if (!blocks.empty()) {
-    std::string fused = FuseLoops(schedule, name, blocks);
+    LoopRef fused = FuseLoops(schedule, name, blocks);
     if (blocks.back() == last) last = fused;
-    schedule->Bind(LoopOf(name, fused), kBlockX);
+    schedule->Bind(fused.Of(name), kBlockX);
   }
-  if (!y.inner.empty()) schedule->Bind(LoopOf(name, y.inner), kThreadY);
-  if (!x.inner.empty()) schedule->Bind(LoopOf(name, x.inner), kThreadX);
-  for (const std::string& reader : readers) {
-    Names made = schedule->ReverseComputeAt(reader, LoopOf(name, last));
-    if (plan.lanes > 1 && !made.empty()) schedule->Vectorize(LoopOf(reader, made.back()));
+  if (!y.inner.empty()) schedule->Bind(y.inner.Of(name), kThreadY);
+  if (!x.inner.empty()) schedule->Bind(x.inner.Of(name), kThreadX);
+  for (const BlockRef& reader : readers) {
+    LoopRefs made = schedule->ReverseComputeAt(reader, last.Of(name));
+    if (plan.lanes > 1 && !made.empty()) schedule->Vectorize(made.back().Of(reader));
   }
   if (plan.lanes > 1) {
-    std::string init = schedule->DecomposeReduction(name, LoopOf(name, loops.k),
-                                                    FreshBlockName(*schedule, name + "_init"));
-    schedule->Unroll(LoopOf(init, vector.inner));
-    schedule->Vectorize(LoopOf(name, vector.inner));
+    BlockRef init = schedule->DecomposeReduction(name, loops.k.Of(name),
+                                                 FreshBlockName(*schedule, name + "_init"));
+    schedule->Unroll(LoopAround(*schedule, init, vector.inner));
+    schedule->Vectorize(vector.inner.Of(name));
   }
   Size steps = reduction.steps();
-  if (steps.is_known() && steps.number <= kUnrolledSteps) schedule->Unroll(LoopOf(name, loops.k));
+  if (steps.is_known() && steps.number <= kUnrolledSteps) schedule->Unroll(loops.k.Of(name));
 }
 
 void ReduceByThread(Schedule* schedule, const BlockInfo& block, const Reduction& reduction,
@@ -265,11 +263,11 @@ void ReduceByThread(Schedule* schedule, const BlockInfo& block, const Reduction&
 
 void ReduceByThreads(Schedule* schedule, const Reduction& reduction, const P& plan,
                      const TargetInfo& target) {
-  const std::string& name = reduction.name;
+  const BlockRef& name = reduction.name;
   Loops made = PrepareLoops(schedule, reduction);
-  Names split = SplitBy(schedule, name, made.k, {plan.parts, plan.threads}, {"_p", "_t"});
+  LoopRefs split = SplitBy(schedule, name, made.k, {plan.parts, plan.threads}, {"_p", "_t"});
   Binding loops;
-  std::string groups = made.j;
+  LoopRef groups = made.j;
   if (plan.lanes > 1) {
     Lanes neighbours = SplitLanes(schedule, name, made.j, plan.lanes);
     groups = neighbours.outer;
@@ -283,7 +281,7 @@ void ReduceByThreads(Schedule* schedule, const Reduction& reduction, const P& pl
   AddIf(threads.outer, &loops.blocks);
   AddIf(split[0], &loops.serial);
   if (plan.parts == 1) return BindReduction(schedule, name, loops);
-  Names spatial = loops.blocks;
+  LoopRefs spatial = loops.blocks;
   spatial.push_back(threads.inner);
   AddIf(loops.neighbours, &spatial);
   ReduceParts(schedule, reduction, loops, plan.parts, spatial, target);
@@ -322,7 +320,7 @@ void ReduceColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo&
   std::vector<P> plans = ColumnPlans(schedule, block, target, Wanted<P>(nullptr));
   auto best = std::min_element(plans.begin(), plans.end(),
                                [](const P& a, const P& b) { return a.cycles < b.cycles; });
-  ApplyColumns(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)), target, *best);
+  ApplyColumns(schedule, DescribeBlock(*schedule, block.ref), target, *best);
 }
 
 void RegisterDeviceColumnRules() {

@@ -97,10 +97,10 @@ int64_t NumElements(const BlockInfo& block) {
 }
 
 // The loops of the axes in the order in which elements are written.
-Schedule::Names LoopsAsWritten(const BlockInfo& block, const Schedule::Names& spatial) {
-  Schedule::Names loops = spatial;
+LoopRefs LoopsAsWritten(const BlockInfo& block, const LoopRefs& spatial) {
+  LoopRefs loops = spatial;
   for (size_t axis : block.accesses[0].axes) {
-    const std::string& loop = block.axes[axis].loop;
+    const LoopRef& loop = block.axes[axis].loop;
     if (!Contains(loops, loop)) continue;
     std::erase(loops, loop);
     loops.push_back(loop);
@@ -110,7 +110,7 @@ Schedule::Names LoopsAsWritten(const BlockInfo& block, const Schedule::Names& sp
 
 // What the plans depend on.
 struct Elements {
-  Schedule::Names loops;       // spatial
+  LoopRefs loops;              // spatial
   std::optional<size_t> axis;  // along which accesses are contiguous
   int64_t count = 0;           // a guess where it is dynamic
   bool dynamic_rows = false;
@@ -136,7 +136,7 @@ Elements RequireElements(const Schedule& schedule, const BlockInfo& block,
     elements.row_lanes = MoveLanes(block, *elements.axis, target);
     elements.lanes = IsFlat(block) ? most : 1;
   }
-  std::string last = LoopsAsWritten(block, elements.loops).back();
+  LoopRef last = LoopsAsWritten(block, elements.loops).back();
   for (const BlockAxis& axis : block.axes)
     if (axis.loop == last) elements.row = ConstExtent(axis);
   elements.dynamic_rows = elements.row == 0;
@@ -197,51 +197,54 @@ std::vector<P> MovePlans(Schedule* schedule, const BlockInfo& block, const Targe
 
 void MoveVectors(Schedule* schedule, const BlockInfo& block, const Elements& elements,
                  const P& plan) {
-  const std::string& name = block.name;
+  const BlockRef& name = block.ref;
   if (plan.flat) {
-    Schedule::Names loops = LoopsAsWritten(block, elements.loops), made;
-    if (loops.size() > 1) schedule->Reorder(Around(name, loops));
-    std::string all = FuseLoops(schedule, name, loops);
+    LoopRefs loops = LoopsAsWritten(block, elements.loops);
+    if (loops.size() > 1) schedule->Reorder(loops.Of(name));
+    LoopRef all = FuseLoops(schedule, name, loops);
+    Schedule::Names names;
     for (const char* suffix : {"_o", "_t", "_v"})
-      made.push_back(FreshLoopName(*schedule, all + suffix));
-    schedule->Split(LoopOf(name, all), {plan.threads, plan.vector}, made, TailStrategy::kGuard);
-    schedule->Bind(LoopOf(name, made[0]), kBlockX);
-    schedule->Bind(LoopOf(name, made[1]), kThreadX);
-    return schedule->Vectorize(LoopOf(name, made[2]));
+      names.push_back(FreshLoopName(*schedule, all + suffix));
+    LoopRefs made =
+        schedule->Split(all.Of(name), {plan.threads, plan.vector}, names, TailStrategy::kGuard);
+    schedule->Bind(made[0].Of(name), kBlockX);
+    schedule->Bind(made[1].Of(name), kThreadX);
+    return schedule->Vectorize(made[2].Of(name));
   }
-  Schedule::Names loops = elements.loops;
-  const std::string& loop = block.axes[*elements.axis].loop;
+  LoopRefs loops = elements.loops;
+  const LoopRef& loop = block.axes[*elements.axis].loop;
   MakeInnermost(schedule, name, loop, &loops);
   Lanes split = SplitLanes(schedule, name, loop, plan.vector);
   loops.pop_back();
   if (!split.outer.empty()) loops.push_back(split.outer);
   if (loops.empty()) Refuse("all elements are one vector");
-  schedule->Vectorize(LoopOf(name, split.inner));
+  schedule->Vectorize(split.inner.Of(name));
   SpreadOverThreads(schedule, name, FuseLoops(schedule, name, loops), plan.threads);
 }
 
 void MoveScalars(Schedule* schedule, const BlockInfo& block, const Elements& elements,
                  const P& plan) {
-  const std::string& name = block.name;
-  Schedule::Names loops = LoopsAsWritten(block, elements.loops), made, blocks;
-  if (loops.size() > 1) schedule->Reorder(Around(name, loops));
-  std::string last = plan.flat ? FuseLoops(schedule, name, loops) : loops.back();
+  const BlockRef& name = block.ref;
+  LoopRefs loops = LoopsAsWritten(block, elements.loops), blocks;
+  if (loops.size() > 1) schedule->Reorder(loops.Of(name));
+  LoopRef last = plan.flat ? FuseLoops(schedule, name, loops) : loops.back();
+  Schedule::Names names;
   for (const char* suffix : {"_o", "_u", "_t"})
-    made.push_back(FreshLoopName(*schedule, last + suffix));
+    names.push_back(FreshLoopName(*schedule, last + suffix));
   std::vector<int64_t> factors = {plan.unroll, plan.threads};
   if (plan.unroll == 1) {
     factors.erase(factors.begin());
-    made.erase(made.begin() + 1);
+    names.erase(names.begin() + 1);
   }
-  schedule->Split(LoopOf(name, last), factors, made, TailStrategy::kGuard);
+  LoopRefs made = schedule->Split(last.Of(name), factors, names, TailStrategy::kGuard);
   if (plan.unroll > 1) {
-    schedule->Reorder(Around(name, {made[0], made[2], made[1]}));
-    schedule->Unroll(LoopOf(name, made[1]));
+    schedule->Reorder(LoopRefs{made[0], made[2], made[1]}.Of(name));
+    schedule->Unroll(made[1].Of(name));
   }
-  schedule->Bind(LoopOf(name, made.back()), kThreadX);
+  schedule->Bind(made.back().Of(name), kThreadX);
   if (!plan.flat) blocks.assign(loops.begin(), loops.end() - 1);
   blocks.push_back(made[0]);
-  schedule->Bind(LoopOf(name, FuseLoops(schedule, name, blocks)), kBlockX);
+  schedule->Bind(FuseLoops(schedule, name, blocks).Of(name), kBlockX);
 }
 
 void MoveElements(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,

@@ -56,29 +56,29 @@ int64_t TilesOf(const Gemm& gemm, const DeviceGemmPlan& plan) {
 }
 
 // The second kernel: a thread for each element of C, with its epilogue where `fuses`.
-void AddUpParts(Schedule* schedule, const std::string& block, const Gemm& gemm,
+void AddUpParts(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
                 const TargetInfo& target, bool fuses) {
-  LoopsByKind loops = RequireLoops(*schedule, DescribeBlock(FindBlockNamed(*schedule, block)));
-  Schedule::Names order = loops.spatial;
+  LoopsByKind loops = RequireLoops(*schedule, DescribeBlock(*schedule, block));
+  LoopRefs order = loops.spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
-  schedule->Reorder(Around(block, order));
+  schedule->Reorder(order.Of(block));
   // Of dynamic sizes a row and a column are not divided again: a grid of both, unless a row is
   // known to leave most of the threads idle.
   bool is_short = !gemm.dynamic_n && gemm.n * 2 <= kThreads;
   bool in_rows = (gemm.is_dynamic() || gemm.dynamic_batch) && !is_short;
-  Schedule::Names rows = in_rows ? loops.spatial : Schedule::Names{};
+  LoopRefs rows = in_rows ? loops.spatial : LoopRefs{};
   if (in_rows) rows.pop_back();
   Lanes split = SplitLanes(
       schedule, block, in_rows ? loops.spatial.back() : FuseLoops(schedule, block, loops.spatial),
       std::min(kThreads, target.max_threads));
   if (fuses) {
-    schedule->SetScope(gemm.c->name, StorageScope::kLocal);
-    schedule->ReverseComputeAt(gemm.epilogue, LoopOf(block, split.inner));
+    schedule->SetScope(gemm.c, StorageScope::kLocal);
+    schedule->ReverseComputeAt(gemm.epilogue, split.inner.Of(block));
   }
-  if (!rows.empty()) schedule->Bind(LoopOf(block, FuseLoops(schedule, block, rows)), "blockIdx.x");
+  if (!rows.empty()) schedule->Bind(FuseLoops(schedule, block, rows).Of(block), "blockIdx.x");
   if (!split.outer.empty())
-    schedule->Bind(LoopOf(block, split.outer), rows.empty() ? "blockIdx.x" : "blockIdx.y");
-  schedule->Bind(LoopOf(block, split.inner), "threadIdx.x");
+    schedule->Bind(split.outer.Of(block), rows.empty() ? "blockIdx.x" : "blockIdx.y");
+  schedule->Bind(split.inner.Of(block), "threadIdx.x");
 }
 
 }  // namespace
@@ -90,14 +90,14 @@ bool DeviceGemmPlan::PadsK(const Gemm& gemm) const {
   return gemm.dynamic_k || gemm.k % tile_k != 0;
 }
 
-Gemm RequireDeviceGemm(Schedule* schedule, const std::string& name, const TargetInfo& target) {
-  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
+Gemm RequireDeviceGemm(Schedule* schedule, const BlockRef& name, const TargetInfo& target) {
+  BlockInfo block = DescribeBlock(*schedule, name);
   std::optional<Gemm> gemm = MatchGemm(*schedule, block, Sizes::kDynamic);
   if (!gemm) {
     MakeChannelsInnermost(schedule, block);
-    Schedule::Names made = schedule->Im2col(name, SharedAxes(block));
+    CopyRefs made = schedule->Im2col(name, SharedAxes(block));
     FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
-    for (const std::string& operand : {made[0], made[1]})
+    for (const CopyRef& operand : {made[0], made[1]})
       PutContiguousLast(schedule, operand, target.vector_bytes);
     gemm = RequireGemm(*schedule, name, Sizes::kDynamic);
   }
@@ -144,24 +144,26 @@ std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
   return splits;
 }
 
-GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPlan& plan,
+GemmPart SplitK(Schedule* schedule, const BlockRef& block, const DeviceGemmPlan& plan,
                 const TargetInfo& target) {
   Gemm gemm = RequireDeviceGemm(schedule, block, target);
   if (plan.split_k == 1) return {block, gemm};
   int64_t multiple = plan.split_k * plan.tile_k;
   if (gemm.dynamic_k || gemm.k % multiple != 0)
-    gemm = PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, block)), {.k = multiple},
-                   Sizes::kDynamic);
-  std::string part = block + "_part";
+    gemm = PadGemm(schedule, DescribeBlock(*schedule, block), {.k = multiple}, Sizes::kDynamic);
+  LoopRef part;
   if (gemm.dynamic_k) {
     // Each part has every so many-th tile.
-    Schedule::Names names = {block + "_ko", part, block + "_ki"};
-    schedule->Split(LoopOf(block, gemm.loops.k), {plan.split_k, plan.tile_k}, names);
-    schedule->Reorder(Around(block, {part, names[0], names[2]}));
+    auto [outer, middle, inner] =
+        schedule->Split(gemm.loops.k.Of(block), {plan.split_k, plan.tile_k},
+                        {block + "_ko", block + "_part", block + "_ki"});
+    part = middle;
+    schedule->Reorder(LoopRefs{part, outer, inner}.Of(block));
   } else {
-    schedule->Split(LoopOf(block, gemm.loops.k), {gemm.k / plan.split_k}, {part, block + "_k"});
+    part = schedule->Split(gemm.loops.k.Of(block), {gemm.k / plan.split_k},
+                           {block + "_part", block + "_k"})[0];
   }
-  std::string parts = schedule->Rfactor(LoopOf(block, part), block + "_parts");
+  CopyRef parts = schedule->Rfactor(part.Of(block), block + "_parts");
   // The results of a part are side by side.
   std::string from;
   for (size_t d = 0; d < gemm.c->shape.size(); ++d) from += "d" + std::to_string(d) + ", ";
@@ -177,7 +179,7 @@ GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPl
 
 Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& plan) {
   if (!plan.PadsResult(part.gemm) && !plan.PadsK(part.gemm)) return part.gemm;
-  return PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, part.block)),
+  return PadGemm(schedule, DescribeBlock(*schedule, part.block),
                  {plan.tile_m, plan.tile_n, plan.tile_k}, Sizes::kDynamic);
 }
 
@@ -218,19 +220,19 @@ double LeastDeviceCycles(const Gemm& gemm, double fmas_per_cycle, const TargetIn
                           bytes / kMemoryBytesPerCycle);
 }
 
-std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order, int64_t rows) {
-  Names loops = Around(block_, gemm_.loops.batch);
+LoopRef DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& order, int64_t rows) {
+  LoopRefs loops = gemm_.loops.batch.Of(block_);
   for (const char* loop : {"ib", "jb", "lo"}) loops.push_back(At(loop));
   for (const char* loop : order) loops.push_back(At(loop));
   schedule_.Reorder(loops);
   if (!gemm_.loops.batch.empty())
-    schedule_.Bind(LoopOf(block_, FuseLoops(&schedule_, block_, gemm_.loops.batch)), "blockIdx.z");
-  std::string last = At("jb");
+    schedule_.Bind(FuseLoops(&schedule_, block_, gemm_.loops.batch).Of(block_), "blockIdx.z");
+  LoopRef last = At("jb");
   if (rows > 1) {
-    schedule_.Split(At("ib"), {rows}, {Name("io"), Name("ir")});
-    Names tiles = {At("io"), At("jb"), At("ir")};
+    Split(At("ib"), {rows}, {"io", "ir"});
+    LoopRefs tiles = {At("io"), At("jb"), At("ir")};
     schedule_.Reorder(tiles);
-    last = LoopOf(block_, schedule_.Fuse(tiles, Name("tile")));
+    last = schedule_.Fuse(tiles, Name("tile")).Of(block_);
   } else {
     schedule_.Bind(At("ib"), "blockIdx.y");
   }
@@ -238,15 +240,15 @@ std::string DeviceGemmScheduler::OrderLoops(const std::vector<const char*>& orde
   return last;
 }
 
-std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
-  std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kShared,
-                                         Name(operand.is_a ? "as" : "bs"));
+CopyRef DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
+  CopyRef copy = schedule_.CacheRead(block_, operand.buffer, StorageScope::kShared,
+                                     Name(operand.is_a ? "as" : "bs"));
   // Where the other side is one tile, each element is copied, and so computed, once. What is
   // padded is a kernel's: the copies of its whole vectors are not under conditions.
   bool is_one_tile = operand.is_a ? !gemm_.dynamic_n && gemm_.n <= tiles_.tile_n
                                   : !gemm_.dynamic_m && gemm_.m <= tiles_.tile_m;
   FusePrologue(&schedule_, copy, Producers::kCheap);
-  if (is_one_tile && !DescribeBlock(FindBlockNamed(schedule_, copy)).conditional)
+  if (is_one_tile && !DescribeBlock(schedule_, copy).conditional)
     FusePrologue(&schedule_, copy, Producers::kOwn);
   return copy;
 }
@@ -254,11 +256,11 @@ std::string DeviceGemmScheduler::CopyToShared(const GemmOperand& operand) {
 // How many iterations of a block's innermost loop load a vector each: of neighbours, at a multiple
 // of its size, and all under one condition. Several of them may share an element, as two do a byte
 // of packed weights, or all of them a scale. 1 where they do not.
-int64_t DeviceGemmScheduler::CopyLanes(const std::string& name, const std::string& loop) const {
-  const BlockNode* block = FindBlockNamed(schedule_, name);
+int64_t DeviceGemmScheduler::CopyLanes(const BlockRef& name, const LoopRef& loop) const {
+  const BlockNode* block = schedule_.At(name);
   Nest nest = NestOf(schedule_.tree(), block);
   auto at = std::find_if(nest.loops.begin(), nest.loops.end(),
-                         [&](const ForNode* one) { return one->var.name() == loop; });
+                         [&](const ForNode* one) { return LoopRef(one) == loop; });
   // Without its lets.
   Stmt body = block->body;
   for (const auto* let = body.As<LetStmtNode>(); let; let = body.As<LetStmtNode>())
@@ -327,12 +329,12 @@ int64_t DeviceGemmScheduler::CopyLanes(const std::string& name, const std::strin
   return 1;
 }
 
-void DeviceGemmScheduler::ShareAmongThreads(const std::string& block, const Names& loops,
+void DeviceGemmScheduler::ShareAmongThreads(const BlockRef& block, const LoopRefs& loops,
                                             const std::string& prefix) {
   int64_t lanes = CopyLanes(block, loops.back());
-  std::string all = FuseLoops(&schedule_, block, loops);
+  LoopRef all = FuseLoops(&schedule_, block, loops);
   std::vector<int64_t> factors;
-  Names names = {Name(prefix + "n")};
+  Schedule::Names names = {Name(prefix + "n")};
   for (const ThreadAxis& axis : threads_) {
     factors.push_back(axis.extent);
     names.push_back(Name(prefix + axis.name.back()));
@@ -346,12 +348,12 @@ void DeviceGemmScheduler::ShareAmongThreads(const std::string& block, const Name
     factors.insert(factors.begin(), kUnrolledElements);
     names.insert(names.begin(), Name(prefix + "m"));
   }
-  schedule_.Split(LoopOf(block, all), factors, names);
-  if (lanes == 1) names.erase(names.begin());
-  schedule_.Unroll(LoopOf(block, names[0]));
+  LoopRefs made = schedule_.Split(all.Of(block), factors, names);
+  if (lanes == 1) made.erase(made.begin());
+  schedule_.Unroll(made[0].Of(block));
   for (size_t i = 0; i < threads_.size(); ++i)
-    schedule_.Bind(LoopOf(block, names[i + 1]), threads_[i].name);
-  if (lanes > 1) schedule_.Vectorize(LoopOf(block, names.back()));
+    schedule_.Bind(made[i + 1].Of(block), threads_[i].name);
+  if (lanes > 1) schedule_.Vectorize(made.back().Of(block));
 }
 
 void DeviceGemmScheduler::PipelineCopies() {
@@ -359,7 +361,7 @@ void DeviceGemmScheduler::PipelineCopies() {
       gemm_.dynamic_k ? tiles_.stages : std::min(tiles_.stages, CeilDiv(gemm_.k, tiles_.tile_k));
   if (stages > 1)
     Try(&schedule_,
-        [&](Schedule* attempt) { attempt->Pipeline(Name("lo"), {0, 0, stages - 1}, {0}); });
+        [&](Schedule* attempt) { attempt->Pipeline(loops_.Bare("lo"), {0, 0, stages - 1}, {0}); });
 }
 
 }  // namespace tern::schedule

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "tern/schedule/rules/gemm.h"
+#include "tern/schedule/rules/loops.h"
 
 namespace tern::schedule {
 
@@ -37,7 +38,7 @@ struct DeviceGemmPlan : PlanCost {
 };
 
 // The GEMM of a block as it is, or after im2col. Refuses what is none.
-Gemm RequireDeviceGemm(Schedule* schedule, const std::string& block, const TargetInfo& target);
+Gemm RequireDeviceGemm(Schedule* schedule, const BlockRef& block, const TargetInfo& target);
 // Dynamic extents, those of the batch too, become what the target takes as likely.
 void GuessDeviceSizes(Gemm* gemm, const TargetInfo& target);
 
@@ -56,10 +57,10 @@ std::vector<int64_t> SplitsOfK(const Schedule& schedule, const Gemm& gemm,
                                int64_t wanted = 1);
 // K in as many parts as a plan has: the block of one part each, and its GEMM.
 struct GemmPart {
-  std::string block;
+  BlockRef block;
   Gemm gemm;
 };
-GemmPart SplitK(Schedule* schedule, const std::string& block, const DeviceGemmPlan& plan,
+GemmPart SplitK(Schedule* schedule, const BlockRef& block, const DeviceGemmPlan& plan,
                 const TargetInfo& target);
 // M, N and K padded to the tiles of a plan: zeros are added in the copies.
 Gemm PadToTiles(Schedule* schedule, const GemmPart& part, const DeviceGemmPlan& plan);
@@ -89,45 +90,54 @@ struct ThreadAxis {
 class DeviceGemmScheduler {
  public:
   // `threads` of a block, the last one the fastest to change.
-  DeviceGemmScheduler(Schedule* schedule, std::string block, const Gemm& gemm,
+  DeviceGemmScheduler(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
                       const DeviceGemmPlan& plan, std::vector<ThreadAxis> threads,
                       int64_t copy_bytes)
       : schedule_(*schedule),
-        block_(std::move(block)),
+        block_(block),
         gemm_(gemm),
         tiles_(plan),
         threads_(std::move(threads)),
-        copy_bytes_(copy_bytes) {}
+        copy_bytes_(copy_bytes),
+        loops_(block) {}
 
  protected:
-  using Names = Schedule::Names;
-
   // A loop, block or buffer of the schedule's own.
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
   // One of those loops, around the block.
-  std::string At(const std::string& what) const { return block_ + "." + Name(what); }
+  const LoopRef& At(const std::string& what) const { return loops_.At(what); }
+  // The same around another block that has it, or a copy of it.
+  LoopRef At(const BlockRef& block, const std::string& what) const {
+    return LoopAround(schedule_, block, At(what));
+  }
+  // Splits a loop of the block.
+  void Split(const LoopRef& loop, const std::vector<int64_t>& factors,
+             const std::vector<std::string>& names) {
+    loops_.Split(&schedule_, loop, factors, names);
+  }
 
   // `order` are the loops that the block was split into, from the one inside of lo on. They are
   // put in order, and the outer ones bound to the grid. Several `rows` of tiles, a divisor of them
   // all, are walked column by column: thread blocks that run together have a square of tiles then,
   // and copy more of it from L2. Returns the last loop of the grid.
-  std::string OrderLoops(const std::vector<const char*>& order, int64_t rows = 1);
+  LoopRef OrderLoops(const std::vector<const char*>& order, int64_t rows = 1);
   // A copy of an operand in shared memory, made of what computes the operand.
-  std::string CopyToShared(const GemmOperand& operand);
+  CopyRef CopyToShared(const GemmOperand& operand);
   // All threads do the iterations of a block's innermost loops, as vectors where that can be.
-  void ShareAmongThreads(const std::string& block, const Names& loops, const std::string& prefix);
+  void ShareAmongThreads(const BlockRef& block, const LoopRefs& loops, const std::string& prefix);
   // Copies of later tiles are under way while one is computed with.
   void PipelineCopies();
 
   Schedule& schedule_;
-  std::string block_;
+  BlockRef block_;
   const Gemm& gemm_;
   const DeviceGemmPlan& tiles_;
   std::vector<ThreadAxis> threads_;
   int64_t copy_bytes_;  // that a thread copies at once
+  NamedLoops loops_;
 
  private:
-  int64_t CopyLanes(const std::string& block, const std::string& loop) const;
+  int64_t CopyLanes(const BlockRef& block, const LoopRef& loop) const;
 };
 
 }  // namespace tern::schedule

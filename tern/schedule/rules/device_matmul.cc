@@ -136,8 +136,8 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
 
 class ThreadBlockScheduler : public DeviceGemmScheduler {
  public:
-  ThreadBlockScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                       const P& plan, const TargetInfo& target)
+  ThreadBlockScheduler(Schedule* schedule, const BlockRef& block, const Gemm& gemm, const P& plan,
+                       const TargetInfo& target)
       : DeviceGemmScheduler(schedule, block, gemm, plan,
                             {{"threadIdx.y", plan.threads_m()}, {"threadIdx.x", plan.threads_n()}},
                             target.vector_bytes),
@@ -145,11 +145,11 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
         store_lanes_(target.vector_bytes > 0 ? std::min(plan.thread_n, kGroup) : 1) {}
 
   void Run() {
-    std::string reader = KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
+    BlockRef reader = KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     Tile();
     Copies left = Copy(gemm_.a), right = Copy(gemm_.b);
-    Names out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
-    std::string init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
+    LoopRefs out = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
+    BlockRef init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     BindThreads(init);
     BindThreads(block_);
     Keep(right, gemm_.b);
@@ -157,7 +157,7 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
     Share(left.shared, gemm_.a);
     Share(right.shared, gemm_.b);
     for (const char* loop : {"it", "jt"}) {
-      schedule_.Unroll(LoopOf(init, Name(loop)));
+      schedule_.Unroll(At(init, loop));
       schedule_.Unroll(At(loop));
     }
     schedule_.Unroll(At("lg"));
@@ -168,25 +168,22 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
 
  private:
   struct Copies {
-    std::string shared, local;
+    CopyRef shared, local;
   };
 
   void Tile() {
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.threads_m(), plan_.thread_m},
-                    {Name("ib"), Name("iy"), Name("it")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.threads_n(), plan_.thread_n},
-                    {Name("jb"), Name("jx"), Name("jt")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k / kGroup, kGroup},
-                    {Name("lo"), Name("lg"), Name("li")});
+    Split(gemm_.loops.m, {plan_.threads_m(), plan_.thread_m}, {"ib", "iy", "it"});
+    Split(gemm_.loops.n, {plan_.threads_n(), plan_.thread_n}, {"jb", "jx", "jt"});
+    Split(gemm_.loops.k, {plan_.tile_k / kGroup, kGroup}, {"lo", "lg", "li"});
     OrderLoops({"iy", "jx", "lg", "li", "it", "jt"});
   }
-  void BindThreads(const std::string& block) {
-    schedule_.Bind(LoopOf(block, Name("iy")), "threadIdx.y");
-    schedule_.Bind(LoopOf(block, Name("jx")), "threadIdx.x");
+  void BindThreads(const BlockRef& block) {
+    schedule_.Bind(At(block, "iy"), "threadIdx.y");
+    schedule_.Bind(At(block, "jx"), "threadIdx.x");
   }
 
   Copies Copy(const GemmOperand& operand) {
-    std::string shared = CopyToShared(operand);
+    CopyRef shared = CopyToShared(operand);
     return {shared, schedule_.CacheRead(block_, shared, StorageScope::kLocal,
                                         Name(operand.is_a ? "al" : "bl"))};
   }
@@ -194,16 +191,16 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
   // K-contiguous, B for one.
   void Keep(const Copies& copies, const GemmOperand& operand) {
     bool grouped = operand.k_contiguous() && operand.is_a;
-    Names made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
-    for (const std::string& loop : made)
-      loop == made.back() ? schedule_.Vectorize(LoopOf(copies.local, loop))
-                          : schedule_.Unroll(LoopOf(copies.local, loop));
+    LoopRefs made = schedule_.ComputeAt(copies.local, At(grouped ? "lg" : "li"));
+    for (const LoopRef& loop : made)
+      loop == made.back() ? schedule_.Vectorize(loop.Of(copies.local))
+                          : schedule_.Unroll(loop.Of(copies.local));
   }
 
   // Rows of a tile are whole vectors, and of wide elements they start on different banks.
-  void Share(const std::string& copy, const GemmOperand& operand) {
-    Names made = schedule_.ComputeAt(copy, At("lo"));
-    int64_t rank = static_cast<int64_t>(AllocatedBuffer(copy)->shape.size());
+  void Share(const CopyRef& copy, const GemmOperand& operand) {
+    LoopRefs made = schedule_.ComputeAt(copy, At("lo"));
+    auto rank = static_cast<int64_t>(schedule_.BufferAt(copy.buffer())->shape.size());
     if (operand.k_contiguous() && !operand.is_a) {
       // N becomes contiguous, as it is read.
       std::string from, to;
@@ -218,18 +215,15 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
       schedule_.StorageAlign(copy, rank - 2, 8, operand.bytes() >= 4 ? 4 : 0);
     ShareAmongThreads(copy, made, operand.is_a ? "as" : "bs");
   }
-  Buffer AllocatedBuffer(const std::string& name) const {
-    return FindAllocation(schedule_.function()->body, name)->buffer;
-  }
 
-  void Store(const std::string& block, const Names& made) {
+  void Store(const BlockRef& block, const LoopRefs& made) {
     size_t count = made.size();
-    schedule_.Split(LoopOf(block, made[count - 2]), {plan_.thread_m}, {Name("cy"), Name("cr")});
-    schedule_.Split(LoopOf(block, made[count - 1]), {plan_.thread_n / store_lanes_, store_lanes_},
-                    {Name("cx"), Name("cc"), Name("cv")});
-    Names order;
-    for (const char* loop : {"cy", "cx", "cr", "cc", "cv"})
-      order.push_back(LoopOf(block, Name(loop)));
+    auto [cy, cr] =
+        schedule_.Split(made[count - 2].Of(block), {plan_.thread_m}, {Name("cy"), Name("cr")});
+    auto [cx, cc, cv] =
+        schedule_.Split(made[count - 1].Of(block), {plan_.thread_n / store_lanes_, store_lanes_},
+                        {Name("cx"), Name("cc"), Name("cv")});
+    LoopRefs order = LoopRefs{cy, cx, cr, cc, cv}.Of(block);
     schedule_.Reorder(order);
     schedule_.Bind(order[0], "threadIdx.y");
     schedule_.Bind(order[1], "threadIdx.x");
@@ -244,7 +238,7 @@ class ThreadBlockScheduler : public DeviceGemmScheduler {
 
 std::vector<P> ThreadBlockPlans(Schedule* schedule, const BlockInfo& block,
                                 const TargetInfo& target, const Wanted<P>& want) {
-  Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
+  Gemm gemm = RequireDeviceGemm(schedule, block.ref, target);
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want);
   if (plans.empty())
     Refuse("no tile suits " + std::to_string(target.max_threads) + " threads and " +
@@ -254,7 +248,7 @@ std::vector<P> ThreadBlockPlans(Schedule* schedule, const BlockInfo& block,
 
 void ApplyThreadBlock(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                       const P& plan) {
-  GemmPart part = SplitK(schedule, block.name, plan, target);
+  GemmPart part = SplitK(schedule, block.ref, plan, target);
   Gemm gemm = PadToTiles(schedule, part, plan);
   ThreadBlockScheduler(schedule, part.block, gemm, plan, target).Run();
 }

@@ -51,22 +51,22 @@ using P = OutputPlan;
 int64_t NumIterations(const BlockInfo& block, const LoopRefs& loops) {
   int64_t product = 1;
   for (const BlockAxis& axis : block.axes)
-    if (Contains(loops, axis.own_loop)) product *= ConstExtent(axis);
+    if (Contains(loops, axis.loop)) product *= ConstExtent(axis);
   return product;
 }
 
 // The loops in the order in which the axes index the result.
 LoopRefs InOrderOfMemory(const BlockInfo& block, LoopRefs loops) {
   for (size_t axis : block.accesses[0].axes) {
-    const LoopRef& loop = block.axes[axis].own_loop;
+    const LoopRef& loop = block.axes[axis].loop;
     if (std::erase(loops, loop) > 0) loops.push_back(loop);
   }
   return loops;
 }
 
-OwnLoops RequireOutputs(const Schedule& schedule, const BlockInfo& block) {
+LoopsByKind RequireOutputs(const Schedule& schedule, const BlockInfo& block) {
   RequireAlone(schedule, block);
-  OwnLoops loops = RequireOwnLoops(schedule, block);
+  LoopsByKind loops = RequireLoops(schedule, block);
   if (loops.spatial.empty() || loops.reduce.empty())
     Refuse("it has no loops of outputs, or none of steps");
   for (const BlockAxis& axis : block.axes)
@@ -76,7 +76,7 @@ OwnLoops RequireOutputs(const Schedule& schedule, const BlockInfo& block) {
 
 std::vector<P> OutputPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                            const Wanted<P>& want) {
-  OwnLoops loops = RequireOutputs(*schedule, block);
+  LoopsByKind loops = RequireOutputs(*schedule, block);
   int64_t outputs = NumIterations(block, loops.spatial), steps = NumIterations(block, loops.reduce);
   int64_t most = std::min(kBlockThreads, target.max_threads);
   if (outputs > 0 && outputs < target.busy_blocks * most / 4 && (steps == 0 || steps > kFewSteps))
@@ -99,12 +99,12 @@ std::vector<P> OutputPlans(Schedule* schedule, const BlockInfo& block, const Tar
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo&, const P& plan) {
-  BlockRef name = schedule->RefTo(schedule->At(BlockRef(block.name)));
-  OwnLoops loops = RequireOutputs(*schedule, block);
+  BlockRef name = block.ref;
+  LoopsByKind loops = RequireOutputs(*schedule, block);
   LoopRefs spatial = InOrderOfMemory(block, loops.spatial), order = spatial;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   schedule->Reorder(order.Of(name));
-  LaneLoops split = SplitLanes(schedule, name, FuseLoops(schedule, name, spatial), plan.threads);
+  Lanes split = SplitLanes(schedule, name, FuseLoops(schedule, name, spatial), plan.threads);
   std::vector<Buffer> results;
   for (const BlockAccess& access : block.accesses)
     if (access.store && std::none_of(results.begin(), results.end(), [&](const Buffer& other) {

@@ -35,8 +35,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Threads of a block of short rows.
 constexpr int64_t kRowThreads = 128;
 
@@ -123,19 +121,9 @@ std::vector<P> Plans(const Reduction& reduction, const TargetInfo& target, bool 
 void ReduceRow(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
                const P& plan);
 
-// Whether a loop around a block has one iteration.
-bool IsSingle(const Schedule& schedule, const std::string& block, const std::string& loop) {
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
-  auto is_single = [&](const ForNode* one) {
-    return one->var.name() == loop && ir::IsConst(one->extent, 1);
-  };
-  return std::any_of(nest.around.begin(), nest.around.end(), is_single) ||
-         std::any_of(nest.loops.begin(), nest.loops.end(), is_single);
-}
-
 void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetInfo& target,
                    const P& plan, const std::optional<Epilogue>& epilogue) {
-  const std::string& name = reduction.name;
+  const BlockRef& name = reduction.name;
   const Size &outer = reduction.outer_steps, &inner = reduction.inner_steps;
   int64_t x = plan.threads, y = plan.outer, rows = plan.rows, lanes = plan.lanes,
           parts = plan.parts;
@@ -145,39 +133,39 @@ void ReduceRowWith(Schedule* schedule, const Reduction& reduction, const TargetI
       (!outer.is_known() || (inner.is_known() && outer.number / y >= inner.number / (x * lanes)));
   if (of_outer && outer.is_known()) parts = std::min(parts, outer.number);
 
-  Names order = reduction.spatial;
+  LoopRefs order = reduction.spatial;
   order.insert(order.end(), reduction.outer.begin(), reduction.outer.end());
   order.insert(order.end(), reduction.inner.begin(), reduction.inner.end());
   Order(schedule, name, order);
-  Names spatial = reduction.spatial;
+  LoopRefs spatial = reduction.spatial;
   bool is_full =
       rows == 1 || (reduction.results.is_known() && reduction.results.number % rows == 0);
   if (epilogue && parts == 1 && !spatial.empty()) {
     // Threads that wait for each other would be under a condition.
     if (!is_full) Refuse("the last thread block has fewer rows");
     schedule->SetScope(epilogue->results, StorageScope::kShared);
-    schedule->ReverseComputeAt(epilogue->block, LoopOf(name, spatial.back()));
+    schedule->ReverseComputeAt(epilogue->block, spatial.back().Of(name));
     // One index is that of a row, no part of a fused one.
-    std::erase_if(spatial, [&](const std::string& loop) {
-      return loop != reduction.spatial.back() && IsSingle(*schedule, name, loop);
+    std::erase_if(spatial, [&](const LoopRef& loop) {
+      return loop != reduction.spatial.back() && ir::IsConst(schedule->At(loop)->extent, 1);
     });
   }
   Binding loops;
-  std::string k = FuseLoops(schedule, name, reduction.inner);
-  Names steps = SplitBy(schedule, name, k, {of_outer ? 1 : parts, x, lanes}, {"_p", "_t", "_v"});
+  LoopRef k = FuseLoops(schedule, name, reduction.inner);
+  LoopRefs steps = SplitBy(schedule, name, k, {of_outer ? 1 : parts, x, lanes}, {"_p", "_t", "_v"});
   loops.part = steps[1];
   loops.x = steps[2];
   loops.vector = steps[3];
   if (!reduction.outer.empty()) {
-    std::string o = FuseLoops(schedule, name, reduction.outer);
-    Names others = SplitBy(schedule, name, o, {of_outer ? parts : 1, y}, {"_p", "_t"});
+    LoopRef o = FuseLoops(schedule, name, reduction.outer);
+    LoopRefs others = SplitBy(schedule, name, o, {of_outer ? parts : 1, y}, {"_p", "_t"});
     AddIf(others[0], &loops.serial);
     if (!others[1].empty()) loops.part = others[1];
     loops.y = others[2];
   }
   AddIf(steps[0], &loops.serial);
   if (rows > 1) {
-    std::string row = FuseLoops(schedule, name, spatial);
+    LoopRef row = FuseLoops(schedule, name, spatial);
     Lanes split = SplitLanes(schedule, name, row, rows);
     spatial.clear();
     AddIf(split.outer, &spatial);
@@ -224,16 +212,22 @@ void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
 }  // namespace
 
 void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& loops,
-                 int64_t parts, const Names& spatial, const TargetInfo& target) {
-  Names order = spatial;
-  for (const std::string& loop : {loops.part, loops.y, loops.x})
+                 int64_t parts, const LoopRefs& spatial, const TargetInfo& target) {
+  LoopRefs order = spatial;
+  for (const LoopRef& loop : {loops.part, loops.y, loops.x})
     if (!loop.empty() && !Contains(order, loop)) order.push_back(loop);
   order.insert(order.end(), loops.serial.begin(), loops.serial.end());
   AddIf(loops.vector, &order);
   Order(schedule, reduction.name, order);
-  std::string made = schedule->Rfactor(LoopOf(reduction.name, loops.part),
-                                       FreshBlockName(*schedule, reduction.name + "_parts"));
-  BindReduction(schedule, made, loops);
+  CopyRef made = schedule->Rfactor(loops.part.Of(reduction.name),
+                                   FreshBlockName(*schedule, reduction.name + "_parts"));
+  Binding of_parts = loops;
+  for (LoopRefs* some : {&of_parts.blocks, &of_parts.serial, &of_parts.placed})
+    *some = LoopsAround(*schedule, made, *some);
+  for (LoopRef* one :
+       {&of_parts.part, &of_parts.x, &of_parts.y, &of_parts.vector, &of_parts.neighbours})
+    if (*one) *one = LoopAround(*schedule, made, *one).Of({});
+  BindReduction(schedule, made, of_parts);
   Reduction rest;
   rest.name = reduction.name;
   rest.is_row = true;
@@ -244,8 +238,8 @@ void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& 
   ReduceRow(schedule, rest, target, Plans(rest, target, false, Wanted<P>(nullptr))[0]);
 }
 
-void ReduceOnDevice(Schedule* schedule, const std::string& block, const TargetInfo& target) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
+void ReduceOnDevice(Schedule* schedule, const BlockRef& block, const TargetInfo& target) {
+  BlockInfo info = DescribeBlock(*schedule, block);
   if (!Try(schedule, [&](Schedule* attempt) {
         Reduction reduction = RequireRows(attempt, info, target);
         ReduceRow(attempt, reduction, target,

@@ -11,7 +11,7 @@ namespace tern::schedule {
 
 // Schedules a reduction, which is alone in its loops, by row_reduction or column_reduction. Refuses
 // where neither takes it.
-void ReduceOnDevice(Schedule* schedule, const std::string& block, const TargetInfo& target);
+void ReduceOnDevice(Schedule* schedule, const BlockRef& block, const TargetInfo& target);
 
 // The axis along which neighbours are read, or none.
 std::optional<size_t> ContiguousAxis(const BlockInfo& block, const BlockAccess& access);

@@ -28,8 +28,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 constexpr int64_t kWarp = 32, kWarps = 4, kTile = 4, kMostShared = 4;
 
 // Bytes from memory in a cycle, of the device.
@@ -51,12 +49,12 @@ using P = RowTilePlan;
 
 struct RowTiles {
   size_t steps = 0;                // the axis along memory
-  std::string j, k;                // loops of the rows, and of the axis
-  Names few;                       // other loops of results
+  LoopRef j, k;                    // loops of the rows, and of the axis
+  LoopRefs few;                    // other loops of results
   int64_t lanes = 1;               // of the axis, for a thread at a time, at most
   int64_t extent = 0, length = 0;  // rows, and elements of one
   int64_t bytes = 0;               // of an element
-  Names operands;                  // that are read along memory
+  std::vector<Buffer> operands;    // that are read along memory
 };
 
 RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
@@ -76,7 +74,7 @@ RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInf
   result.j = block.axes[rows].loop;
   result.k = steps.loop;
   int64_t few = 1;
-  for (const std::string& loop : loops.spatial) {
+  for (const LoopRef& loop : loops.spatial) {
     if (loop == result.j) continue;
     result.few.push_back(loop);
     for (const BlockAxis& axis : block.axes)
@@ -87,8 +85,9 @@ RowTiles Match(const Schedule& schedule, const BlockInfo& block, const TargetInf
     if (access.store || ContiguousAxis(block, access) != result.steps) continue;
     is_shared |= std::count(access.axes.begin(), access.axes.end(), rows) == 0 &&
                  access.buffer->dtype.bits() > read->buffer->dtype.bits();
-    if (!Contains(result.operands, access.buffer->name))
-      result.operands.push_back(access.buffer->name);
+    if (std::none_of(result.operands.begin(), result.operands.end(),
+                     [&](const Buffer& one) { return one.same(access.buffer); }))
+      result.operands.push_back(access.buffer);
   }
   if (!is_shared) Refuse("its rows share no operand of wider elements");
   if (few < 1 || few > kMostShared)
@@ -123,53 +122,54 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
 }
 
 // Copies of what a thread needs for a step of a loop, to registers, by loads of 16 bytes at most.
-void LoadInto(Schedule* schedule, const std::string& copy, const std::string& loop, int64_t most,
+void LoadInto(Schedule* schedule, const BlockRef& copy, const LoopRef& loop, int64_t most,
               const TargetInfo& target) {
-  Names loops = schedule->ComputeAt(copy, loop);
-  BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, copy));
+  LoopRefs loops = schedule->ComputeAt(copy, loop);
+  BlockInfo info = DescribeBlock(*schedule, copy);
   int64_t lanes = std::min(most, target.vector_bytes / info.accesses[0].buffer->dtype.bytes());
   Lanes split = SplitLanes(schedule, copy, loops.back(), lanes);
-  if (lanes > 1) schedule->Vectorize(LoopOf(copy, split.inner));
+  if (lanes > 1) schedule->Vectorize(split.inner.Of(copy));
   loops.back() = split.outer;
-  for (const std::string& around : loops)
-    if (!around.empty()) schedule->Unroll(LoopOf(copy, around));
+  for (const LoopRef& around : loops)
+    if (!around.empty()) schedule->Unroll(around.Of(copy));
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, const P& plan) {
   RowTiles tiles = Match(*schedule, block, target);
-  const std::string& name = block.name;
-  Names copies;
-  for (const std::string& buffer : tiles.operands)
+  const BlockRef& name = block.ref;
+  CopyRefs copies;
+  for (const Buffer& buffer : tiles.operands)
     copies.push_back(schedule->CacheRead(name, buffer, StorageScope::kLocal,
-                                         FreshBlockName(*schedule, buffer + "_step")));
+                                         FreshBlockName(*schedule, buffer->name + "_step")));
   auto fresh = [&](const std::string& wish) { return FreshLoopName(*schedule, wish); };
-  Names k = schedule->Split(LoopOf(name, tiles.k), {kWarp, plan.lanes},
-                            {fresh(tiles.k + "_o"), fresh(tiles.k + "_t"), fresh(tiles.k + "_v")});
-  Names j = schedule->Split(LoopOf(name, tiles.j), {plan.warps, plan.tile},
-                            {fresh(tiles.j + "_o"), fresh(tiles.j + "_y"), fresh(tiles.j + "_i")});
-  Names order = {j[0], j[1]};
+  LoopRefs k =
+      schedule->Split(tiles.k.Of(name), {kWarp, plan.lanes},
+                      {fresh(tiles.k + "_o"), fresh(tiles.k + "_t"), fresh(tiles.k + "_v")});
+  LoopRefs j =
+      schedule->Split(tiles.j.Of(name), {plan.warps, plan.tile},
+                      {fresh(tiles.j + "_o"), fresh(tiles.j + "_y"), fresh(tiles.j + "_i")});
+  LoopRefs order = {j[0], j[1]};
   order.insert(order.end(), tiles.few.begin(), tiles.few.end());
   order.insert(order.end(), {j[2], k[1], k[0], k[2]});
-  schedule->Reorder(Around(name, order));
-  std::string parts =
-      schedule->Rfactor(LoopOf(name, k[1]), FreshBlockName(*schedule, name + "_parts"));
+  schedule->Reorder(order.Of(name));
+  CopyRef parts = schedule->Rfactor(k[1].Of(name), FreshBlockName(*schedule, name + "_parts"));
   schedule->SetScope(parts, StorageScope::kLocal);
-  schedule->Bind(LoopOf(name, j[0]), kBlockX);
-  schedule->Bind(LoopOf(name, j[1]), kThreadY);
-  schedule->Bind(LoopOf(name, k[1]), kThreadX);
-  for (const std::string& loop : tiles.few) schedule->Unroll(LoopOf(name, loop));
-  schedule->Unroll(LoopOf(name, j[2]));
-  Names inside = schedule->ComputeAt(parts, LoopOf(name, j[1]));
-  std::string thread = inside.back();
+  schedule->Bind(j[0].Of(name), kBlockX);
+  schedule->Bind(j[1].Of(name), kThreadY);
+  schedule->Bind(k[1].Of(name), kThreadX);
+  for (const LoopRef& loop : tiles.few) schedule->Unroll(loop.Of(name));
+  schedule->Unroll(j[2].Of(name));
+  LoopRefs inside = schedule->ComputeAt(parts, j[1].Of(name));
+  LoopRef thread = inside.back();
   inside.pop_back();
-  Names step = {thread, k[0], k[2]};
-  step.insert(step.end(), inside.begin(), inside.end());
-  schedule->Reorder(Around(parts, step));
-  schedule->Bind(LoopOf(parts, thread), kThreadX);
-  for (const std::string& copy : copies)
-    LoadInto(schedule, copy, LoopOf(parts, k[0]), plan.lanes, target);
-  schedule->Unroll(LoopOf(parts, k[2]));
-  for (const std::string& loop : inside) schedule->Unroll(LoopOf(parts, loop));
+  LoopRefs steps = LoopsAround(*schedule, parts, {k[0], k[2]}), order_of_parts = {thread};
+  order_of_parts.insert(order_of_parts.end(), steps.begin(), steps.end());
+  order_of_parts.insert(order_of_parts.end(), inside.begin(), inside.end());
+  schedule->Reorder(order_of_parts.Of(parts));
+  schedule->Bind(thread.Of(parts), kThreadX);
+  for (const CopyRef& copy : copies) LoadInto(schedule, copy, steps[0], plan.lanes, target);
+  schedule->Unroll(steps[1]);
+  for (const LoopRef& loop : inside) schedule->Unroll(loop.Of(parts));
 }
 
 }  // namespace

@@ -19,43 +19,40 @@ namespace {
 constexpr int64_t kMostUnrolled = 8;
 
 // Spreads the innermost loop of a block over threads, in vector accesses of so many lanes.
-void SpreadRow(Schedule* schedule, const std::string& name, const std::string& loop,
-               int64_t threads, int64_t lanes) {
-  std::string rest = loop;
+void SpreadRow(Schedule* schedule, const BlockRef& name, const LoopRef& loop, int64_t threads,
+               int64_t lanes) {
+  LoopRef rest = loop;
   if (lanes > 1) {
     Lanes split = SplitLanes(schedule, name, loop, lanes);
     // A row of one vector is left to threads by its elements: no thread but one may write it.
     if (!split.outer.empty()) {
-      schedule->Vectorize(LoopOf(name, split.inner));
+      schedule->Vectorize(split.inner.Of(name));
       rest = split.outer;
     }
   }
   // Few steps that are no multiple of the threads are unrolled, the last one under a condition:
   // their loads are under way at once.
-  int64_t steps = 0;
-  for (const ForNode* own : NestOf(schedule->tree(), FindBlockNamed(*schedule, name)).loops)
-    if (own->var.name() == rest) steps = ir::AsConstInt(own->extent).value_or(0);
+  int64_t steps = ir::AsConstInt(schedule->At(rest)->extent).value_or(0);
   bool unrolls = steps > threads && steps % threads != 0 && steps <= kMostUnrolled * threads;
   Lanes split = SplitLanes(schedule, name, rest, threads,
                            unrolls ? TailStrategy::kGuard : TailStrategy::kLoop);
-  if (unrolls) schedule->Unroll(LoopOf(name, split.outer));
-  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+  if (unrolls) schedule->Unroll(split.outer.Of(name));
+  schedule->Bind(split.inner.Of(name), kThreadX);
 }
 
 // The buffers that several of the blocks read whole rows of, and none of them writes.
-std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names& blocks,
-                                size_t rank) {
+std::vector<Buffer> SharedReads(const Schedule& schedule, const BlockRefs& blocks, size_t rank) {
   std::vector<std::pair<Buffer, int>> counts;
   std::vector<Buffer> written;
-  for (const std::string& name : blocks)
-    written.push_back(DescribeBlock(FindBlockNamed(schedule, name)).accesses[0].buffer);
+  for (const BlockRef& name : blocks)
+    written.push_back(DescribeBlock(schedule, name).accesses[0].buffer);
   auto is_written = [&](const Buffer& buffer) {
     return std::any_of(written.begin(), written.end(),
                        [&](const Buffer& other) { return other.same(buffer); });
   };
-  for (const std::string& name : blocks) {
+  for (const BlockRef& name : blocks) {
     std::vector<Buffer> seen;
-    for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, name)).accesses) {
+    for (const BlockAccess& access : DescribeBlock(schedule, name).accesses) {
       bool whole = !access.store && access.by_axes && access.axes.size() > rank;
       if (!whole || is_written(access.buffer)) continue;
       if (std::any_of(seen.begin(), seen.end(),
@@ -74,20 +71,19 @@ std::vector<Buffer> SharedReads(const Schedule& schedule, const Schedule::Names&
 }
 
 // Copies rows that several blocks read to memory of the thread block, or of its threads.
-Schedule::Names CopyRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank,
-                         StorageScope scope) {
-  Schedule::Names copies;
+CopyRefs CopyRows(Schedule* schedule, const BlockRefs& blocks, size_t rank, StorageScope scope) {
+  CopyRefs copies;
   for (const Buffer& buffer : SharedReads(*schedule, blocks, rank)) {
     Try(schedule, [&](Schedule* attempt) {
-      std::string copy;
-      for (const std::string& name : blocks) {
-        BlockInfo info = DescribeBlock(FindBlockNamed(*attempt, name));
+      CopyRef copy;
+      for (const BlockRef& name : blocks) {
+        BlockInfo info = DescribeBlock(*attempt, name);
         bool reads = std::any_of(info.accesses.begin(), info.accesses.end(), [&](const auto& a) {
           return !a.store && a.buffer->name == buffer->name;
         });
         if (!reads) continue;
         if (copy.empty())
-          copy = attempt->CacheRead(name, buffer->name, scope);
+          copy = attempt->CacheRead(name, buffer, scope);
         else
           attempt->ReuseCache(name, copy);
       }
@@ -98,10 +94,10 @@ Schedule::Names CopyRows(Schedule* schedule, const Schedule::Names& blocks, size
 }
 
 // Inlines elementwise blocks of the row.
-Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
-  Schedule::Names kept;
-  for (const std::string& name : block.members) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
+BlockRefs InlineElements(Schedule* schedule, const BlockInfo& block) {
+  BlockRefs kept;
+  for (const BlockRef& name : block.member_refs) {
+    BlockInfo info = DescribeBlock(*schedule, name);
     bool reduces = std::any_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
       return axis.kind == IterKind::kReduce;
     });
@@ -112,11 +108,11 @@ Schedule::Names InlineElements(Schedule* schedule, const BlockInfo& block) {
 }
 
 // Whether the sizes of buffers are known, and shared memory has room for all of them.
-bool FitShared(const Schedule& schedule, const Schedule::Names& buffers, const TargetInfo& target) {
+bool FitShared(const Schedule& schedule, const BufferRefs& buffers, const TargetInfo& target) {
   constexpr int64_t kForResults = 1024;
   int64_t all = kForResults;
-  for (const std::string& name : buffers) {
-    const Buffer& buffer = FindAllocation(schedule.function()->body, name)->buffer;
+  for (const BufferRef& ref : buffers) {
+    const Buffer& buffer = schedule.BufferAt(ref);
     int64_t bytes = buffer->dtype.bytes();
     for (const Expr& extent : buffer->shape) {
       std::optional<int64_t> known = ir::AsConstInt(extent);
@@ -216,7 +212,7 @@ std::optional<size_t> AxisOfVectors(const BlockInfo& info) {
 }
 
 // Lanes of a block along its innermost loop: as many as divide its extent.
-int64_t LanesOf(const BlockInfo& info, const std::string& loop, const TargetInfo& target) {
+int64_t LanesOf(const BlockInfo& info, const LoopRef& loop, const TargetInfo& target) {
   std::optional<size_t> axis = AxisOfVectors(info);
   bool moves =
       axis && !info.conditional && info.axes[*axis].loop == loop && target.vector_bytes > 0;
@@ -230,15 +226,15 @@ int64_t LanesOf(const BlockInfo& info, const std::string& loop, const TargetInfo
   return lanes;
 }
 
-std::string InnerLoop(const Schedule& schedule, const std::string& name) {
-  Nest own = NestOf(schedule.tree(), FindBlockNamed(schedule, name));
-  if (own.loops.empty()) Refuse("block " + name + " has no loop of its own in a row");
-  return own.loops.back()->var.name();
+LoopRef InnerLoop(const Schedule& schedule, const BlockRef& name) {
+  Nest own = NestOf(schedule.tree(), schedule.At(name));
+  if (own.loops.empty()) Refuse("block " + name.name() + " has no loop of its own in a row");
+  return LoopRef(own.loops.back());
 }
 
 // The most elements that a row has by the condition of a version; 0: any number.
 int64_t BoundOf(const Schedule& schedule, const BlockInfo& block) {
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  const BlockNode* node = schedule.At(block.ref);
   arith::Analyzer analyzer = AnalyzerAt(schedule.function(), PathTo(schedule.tree(), node));
   for (size_t a = 0; a < block.axes.size(); ++a) {
     if (std::count(block.rows.begin(), block.rows.end(), a) > 0) continue;
@@ -258,15 +254,15 @@ RowProblem Describe(const Schedule& schedule, const BlockInfo& block, const Targ
   problem.is_one_loop = block.rows.size() + 1 == block.axes.size();
   if (problem.length == 0 && problem.is_one_loop) problem.bound = BoundOf(schedule, block);
   Schedule probe = schedule;
-  Schedule::Names all = InlineElements(&probe, block);
-  all.push_back(block.name);
+  BlockRefs all = InlineElements(&probe, block);
+  all.push_back(block.ref);
   std::vector<Buffer> kept = SharedReads(probe, all, block.rows.size());
   problem.kept = static_cast<int64_t>(kept.size());
   for (const Buffer& buffer : kept) problem.kept_bytes += std::max(buffer->dtype.bytes(), 1);
   problem.lanes = target.vector_bytes;
   problem.blocks = 0;
-  for (const std::string& name : all) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(probe, name));
+  for (const BlockRef& name : all) {
+    BlockInfo info = DescribeBlock(probe, name);
     if (info.axes.size() <= block.rows.size()) continue;
     ++problem.blocks;
     problem.lanes = std::min(problem.lanes, LanesOf(info, InnerLoop(probe, name), target));
@@ -381,32 +377,31 @@ std::vector<RowPlan> RowPlans(Schedule* schedule, const BlockInfo& block, const 
 }
 
 // The loops of rows become thread blocks, so many rows each. The loop of the blocks.
-std::string BindRows(Schedule* schedule, const BlockInfo& block, int64_t rows_of_block) {
-  Schedule::Names rows;
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
-  for (size_t i = 0; i < block.rows.size(); ++i) rows.push_back(nest.loops[i]->var.name());
+LoopRef BindRows(Schedule* schedule, const BlockInfo& block, int64_t rows_of_block) {
+  LoopRefs rows;
+  Nest nest = NestOf(schedule->tree(), schedule->At(block.ref));
+  for (size_t i = 0; i < block.rows.size(); ++i) rows.emplace_back(nest.loops[i]);
   if (rows_of_block > 1) {
-    Lanes split = SplitLanes(schedule, block.name, rows.back(), rows_of_block);
+    Lanes split = SplitLanes(schedule, block.ref, rows.back(), rows_of_block);
     rows.pop_back();
     if (!split.outer.empty()) rows.push_back(split.outer);
     if (rows.empty()) Refuse("all rows are one thread block's");
   }
-  std::string row = FuseLoops(schedule, block.name, rows);
-  schedule->Bind(LoopOf(block.name, row), kBlockX);
+  LoopRef row = FuseLoops(schedule, block.ref, rows);
+  schedule->Bind(row.Of(block.ref), kBlockX);
   return row;
 }
 
 // All loops over the elements of a row have the same number of steps.
-void PadRows(Schedule* schedule, const Schedule::Names& blocks, size_t rank, int64_t steps) {
-  for (const std::string& name : blocks) {
-    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+void PadRows(Schedule* schedule, const BlockRefs& blocks, size_t rank, int64_t steps) {
+  for (const BlockRef& name : blocks) {
+    Nest nest = NestOf(schedule->tree(), schedule->At(name));
     if (nest.loops.size() <= rank || ir::IsConst(nest.loops.back()->extent, steps)) continue;
     Lanes padded =
-        SplitLanes(schedule, name, nest.loops.back()->var.name(), steps, TailStrategy::kGuard);
-    for (const ForNode* loop : NestOf(schedule->tree(), FindBlockNamed(*schedule, name)).loops)
-      if (loop->var.name() == padded.outer && !ir::IsConst(loop->extent, 1))
-        Refuse("it cannot be proven that rows of block " + name + " have no more than " +
-               std::to_string(steps) + " elements");
+        SplitLanes(schedule, name, LoopRef(nest.loops.back()), steps, TailStrategy::kGuard);
+    if (padded.outer && !ir::IsConst(schedule->At(padded.outer)->extent, 1))
+      Refuse("it cannot be proven that rows of block " + name.name() + " have no more than " +
+             std::to_string(steps) + " elements");
   }
 }
 
@@ -420,8 +415,8 @@ const ForNode* LoopOfRows(const Nest& own, int64_t rows) {
 }
 
 // Each thread has some vectors of a row in registers: those that it uses in all blocks.
-void KeepInRegisters(Schedule* schedule, const std::string& copy, const RowPlan& plan) {
-  size_t rank = FindAllocation(schedule->function()->body, copy)->buffer->shape.size();
+void KeepInRegisters(Schedule* schedule, const CopyRef& copy, const RowPlan& plan) {
+  size_t rank = schedule->BufferAt(copy.buffer())->shape.size();
   std::string axes, indices;
   for (size_t d = 0; d < rank; ++d) {
     std::string axis = "i" + std::to_string(d);
@@ -436,25 +431,26 @@ void KeepInRegisters(Schedule* schedule, const std::string& copy, const RowPlan&
 }
 
 // A loop over the elements of a row, of a multiple of the threads' vectors, by threads.
-void SpreadRegisters(Schedule* schedule, const std::string& name, const std::string& loop,
+void SpreadRegisters(Schedule* schedule, const BlockRef& name, const LoopRef& loop,
                      const RowPlan& plan) {
-  Schedule::Names loops = {FreshLoopName(*schedule, loop + "_o"),
-                           FreshLoopName(*schedule, loop + "_t"),
-                           FreshLoopName(*schedule, loop + "_v")};
-  schedule->Split(LoopOf(name, loop), {plan.threads, plan.lanes}, loops);
+  LoopRefs loops =
+      schedule->Split(loop.Of(name), {plan.threads, plan.lanes},
+                      {FreshLoopName(*schedule, loop + "_o"), FreshLoopName(*schedule, loop + "_t"),
+                       FreshLoopName(*schedule, loop + "_v")});
   // A thread has all of its elements before threads combine what they have.
-  schedule->Reorder(Around(name, {loops[1], loops[0], loops[2]}));
-  schedule->Unroll(LoopOf(name, loops[0]));
-  schedule->Bind(LoopOf(name, loops[1]), kThreadX);
-  if (plan.lanes > 1) schedule->Vectorize(LoopOf(name, loops[2]));
+  schedule->Reorder(LoopRefs{loops[1], loops[0], loops[2]}.Of(name));
+  schedule->Unroll(loops[0].Of(name));
+  schedule->Bind(loops[1].Of(name), kThreadX);
+  if (plan.lanes > 1) schedule->Vectorize(loops[2].Of(name));
 }
 
 void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                const RowPlan& plan) {
   RowProblem problem = Describe(*schedule, block, target);
   size_t rank = block.rows.size();
-  Schedule::Names members = InlineElements(schedule, block), all = members, copies;
-  all.push_back(block.name);
+  BlockRefs members = InlineElements(schedule, block), all = members;
+  CopyRefs copies;
+  all.push_back(block.ref);
   bool in_registers = plan.keep == kRegisters;
   if (plan.keep != kNowhere)
     copies =
@@ -462,30 +458,28 @@ void ApplyRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
   int64_t step = plan.threads * plan.lanes;
   if (in_registers || problem.bound > 0)
     PadRows(schedule, all, rank, (problem.most() + step - 1) / step * step);
-  Schedule::Names shared;
-  if (!in_registers) shared = copies;
-  for (const std::string& name : members) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
-    shared.push_back(info.accesses[0].buffer->name);
+  BufferRefs shared;
+  if (!in_registers) shared.assign(copies.begin(), copies.end());
+  for (const BlockRef& name : members) {
+    BlockInfo info = DescribeBlock(*schedule, name);
+    shared.push_back(info.accesses[0].buffer);
     schedule->SetScope(shared.back(), StorageScope::kShared);
   }
-  std::string row = BindRows(schedule, block, plan.rows);
-  for (size_t i = members.size(); i-- > 0;)
-    schedule->ComputeAt(members[i], LoopOf(block.name, row));
-  for (const std::string& copy : copies) schedule->ComputeAt(copy, LoopOf(block.name, row));
+  LoopRef row = BindRows(schedule, block, plan.rows);
+  for (size_t i = members.size(); i-- > 0;) schedule->ComputeAt(members[i], row.Of(block.ref));
+  for (const BlockRef& copy : copies) schedule->ComputeAt(copy, row.Of(block.ref));
   // Which row it is of several dynamic axes cannot be told: all of them would be computed.
   if (!FitShared(*schedule, shared, target))
     Refuse("a row does not fit in shared memory, or its size is dynamic");
   if (in_registers)
-    for (const std::string& copy : copies) KeepInRegisters(schedule, copy, plan);
+    for (const CopyRef& copy : copies) KeepInRegisters(schedule, copy, plan);
 
   all.insert(all.begin(), copies.begin(), copies.end());
-  for (const std::string& name : all) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, name));
-    Nest own = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
-    std::string loop = InnerLoop(*schedule, name);
-    if (plan.rows > 1)
-      schedule->Bind(LoopOf(name, LoopOfRows(own, plan.rows)->var.name()), kThreadY);
+  for (const BlockRef& name : all) {
+    BlockInfo info = DescribeBlock(*schedule, name);
+    Nest own = NestOf(schedule->tree(), schedule->At(name));
+    LoopRef loop = InnerLoop(*schedule, name);
+    if (plan.rows > 1) schedule->Bind(LoopRef(LoopOfRows(own, plan.rows)).Of(name), kThreadY);
     if (in_registers)
       SpreadRegisters(schedule, name, loop, plan);
     else

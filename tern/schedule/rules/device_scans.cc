@@ -58,26 +58,26 @@ struct ScanPlan : PlanCost {
 using P = ScanPlan;
 
 struct ScanLoops {
-  Names spatial;
-  std::string scan;
+  LoopRefs spatial;
+  LoopRef scan;
   int64_t rows = 1, length = 0;  // 0: dynamic
   bool is_row = false;           // the scan is along contiguous memory
 };
 
-ScanLoops Match(const Schedule& schedule, const std::string& name) {
-  const BlockNode* node = FindBlockNamed(schedule, name);
+ScanLoops Match(const Schedule& schedule, const BlockRef& name) {
+  const BlockNode* node = schedule.At(name);
   std::optional<ScanUpdate> update = FindScanUpdate(node);
   if (!update)
     Refuse("it is no scan by +, *, min, max, && or ||: Y[v] = x op select(v > 0, Y[v - 1], start)");
   if (update->result->dtype.is_float()) RequireReassociate(schedule);
   Nest nest = NestOf(schedule.tree(), node);
   if (!nest.around.empty())
-    Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + name);
+    Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + name.name());
   BlockInfo block = DescribeBlock(node);
   ScanLoops loops;
   for (const ForNode* loop : nest.loops) {
     auto axis = std::find_if(block.axes.begin(), block.axes.end(),
-                             [&](const BlockAxis& a) { return a.loop == loop->var.name(); });
+                             [&](const BlockAxis& a) { return a.loop == LoopRef(loop); });
     if (axis == block.axes.end())
       Refuse("loop " + loop->var.name() + " is not the own loop of an axis");
     if (axis->kind == IterKind::kScan) {
@@ -98,7 +98,7 @@ ScanLoops Match(const Schedule& schedule, const std::string& name) {
   return loops;
 }
 
-Names FreshNames(const Schedule& schedule, const std::string& name,
+Names FreshNames(const Schedule& schedule, const BlockRef& name,
                  const std::vector<const char*>& suffixes) {
   Names names;
   for (const char* suffix : suffixes) names.push_back(FreshBlockName(schedule, name + suffix));
@@ -106,14 +106,14 @@ Names FreshNames(const Schedule& schedule, const std::string& name,
 }
 
 // Elements of two loops, one right in the other, by the threads of a block, coalesced.
-void MoveTile(Schedule* schedule, const std::string& name, int64_t threads) {
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+void MoveTile(Schedule* schedule, const BlockRef& name, int64_t threads) {
+  Nest nest = NestOf(schedule->tree(), schedule->At(name));
   size_t count = nest.loops.size();
-  Names last = {nest.loops[count - 2]->var.name(), nest.loops[count - 1]->var.name()};
+  LoopRefs last = {LoopRef(nest.loops[count - 2]), LoopRef(nest.loops[count - 1])};
   Lanes split = SplitLanes(schedule, name, FuseLoops(schedule, name, last), threads);
-  schedule->Bind(LoopOf(name, split.inner), kThreadX);
+  schedule->Bind(split.inner.Of(name), kThreadX);
   if (!split.outer.empty())
-    Try(schedule, [&](Schedule* attempt) { attempt->Unroll(LoopOf(name, split.outer)); });
+    Try(schedule, [&](Schedule* attempt) { attempt->Unroll(split.outer.Of(name)); });
 }
 
 // A tile that has so many steps.
@@ -126,49 +126,49 @@ P TileOf(int64_t length) {
 }
 
 // A thread block for each row, or for each tile of one: no more steps than a tile has.
-void ScanTiles(Schedule* schedule, const std::string& name, const Names& rows,
-               const std::string& scan, const P& plan) {
+void ScanTiles(Schedule* schedule, const BlockRef& name, const LoopRefs& rows, const LoopRef& scan,
+               const P& plan) {
   if (rows.empty()) Refuse("there is one row, of one tile");
-  schedule->Bind(LoopOf(name, FuseLoops(schedule, name, rows)), kBlockX);
-  Names made = schedule->SplitScan(
-      name, LoopOf(name, scan), plan.steps, StorageScope::kShared,
+  schedule->Bind(FuseLoops(schedule, name, rows).Of(name), kBlockX);
+  CopyRefs made = schedule->SplitScan(
+      name, scan.Of(name), plan.steps, StorageScope::kShared,
       FreshNames(*schedule, name, {"_values", "_totals", "_carries", "_parts"}));
-  for (const std::string& block : {made[0], name}) MoveTile(schedule, block, plan.threads);
+  for (const BlockRef& block : BlockRefs{made[0], name}) MoveTile(schedule, block, plan.threads);
   for (size_t i = 1; i < made.size(); ++i) {
-    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, made[i]));
-    Lanes split = SplitLanes(schedule, made[i], nest.loops[0]->var.name(), plan.threads);
-    schedule->Bind(LoopOf(made[i], split.inner), kThreadX);
+    Nest nest = NestOf(schedule->tree(), schedule->At(made[i]));
+    Lanes split = SplitLanes(schedule, made[i], LoopRef(nest.loops[0]), plan.threads);
+    schedule->Bind(split.inner.Of(made[i]), kThreadX);
   }
 }
 
 // The most steps that a scan has by the condition of a version; 0: any number.
-int64_t MostSteps(const Schedule& schedule, const std::string& name, const std::string& scan) {
-  const BlockNode* node = FindBlockNamed(schedule, name);
+int64_t MostSteps(const Schedule& schedule, const BlockRef& name, const LoopRef& scan) {
+  const BlockNode* node = schedule.At(name);
   arith::Analyzer analyzer = AnalyzerAt(schedule.function(), PathTo(schedule.tree(), node));
   for (const ForNode* loop : NestOf(schedule.tree(), node).loops) {
-    int64_t most = loop->var.name() == scan ? analyzer.Bounds(loop->extent).hi : 0;
+    int64_t most = LoopRef(loop) == scan ? analyzer.Bounds(loop->extent).hi : 0;
     if (most > 0 && most <= kThreads * kMostSteps) return most;
   }
   return 0;
 }
 
 // Whether a row is one tile, so that there are no others to scan before.
-bool IsOneTile(const Schedule& schedule, const std::string& name, const ScanLoops& loops,
+bool IsOneTile(const Schedule& schedule, const BlockRef& name, const ScanLoops& loops,
                int64_t* most) {
   *most = loops.length > 0 ? loops.length : MostSteps(schedule, name, loops.scan);
   return *most > 0 && *most <= kThreads * kMostSteps && !loops.spatial.empty();
 }
 
-P RowPlan(const Schedule& schedule, const std::string& name, const ScanLoops& loops) {
+P RowPlan(const Schedule& schedule, const BlockRef& name, const ScanLoops& loops) {
   int64_t most = 0;
   return TileOf(IsOneTile(schedule, name, loops, &most) ? most : kThreads * kMostSteps);
 }
 
-void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth,
+void ScanRows(Schedule* schedule, const BlockRef& name, const TargetInfo& target, int depth,
               const P& plan);
 
 // The parts' totals as a reduction, their carries as a scan.
-void ScanCarries(Schedule* schedule, const Names& made, const TargetInfo& target, int depth) {
+void ScanCarries(Schedule* schedule, const CopyRefs& made, const TargetInfo& target, int depth) {
   ReduceOnDevice(schedule, made[0], target);
   if (depth > 0)
     Try(schedule, [&](Schedule* attempt) {
@@ -177,32 +177,35 @@ void ScanCarries(Schedule* schedule, const Names& made, const TargetInfo& target
     });
 }
 
-void ScanRows(Schedule* schedule, const std::string& name, const TargetInfo& target, int depth,
+void ScanRows(Schedule* schedule, const BlockRef& name, const TargetInfo& target, int depth,
               const P& plan) {
   ScanLoops loops = Match(*schedule, name);
   if (depth < kMostDepth && loops.length > 0 && loops.length <= kSerialParts)
     Refuse("there are few parts");
-  Names order = loops.spatial;
+  LoopRefs order = loops.spatial;
   order.push_back(loops.scan);
-  if (order.size() > 1) schedule->Reorder(Around(name, order));
+  if (order.size() > 1) schedule->Reorder(order.Of(name));
   int64_t most = 0, tile = plan.threads * plan.steps;
   if (IsOneTile(*schedule, name, loops, &most) && most <= tile)
     return ScanTiles(schedule, name, loops.spatial, loops.scan, plan);
-  Names made = schedule->SplitScan(name, LoopOf(name, order[0]), tile,
-                                   FreshNames(*schedule, name, {"_tile_totals", "_tile_carries"}));
-  Names rows = loops.spatial;
-  rows.push_back(loops.scan + "_p");
-  ScanTiles(schedule, name, rows, loops.scan + "_r", plan);
+  CopyRefs made =
+      schedule->SplitScan(name, order[0].Of(name), tile,
+                          FreshNames(*schedule, name, {"_tile_totals", "_tile_carries"}));
+  LoopRefs rows = LoopsAround(*schedule, name, loops.spatial);
+  // What the scan has become: parts, and the steps of one.
+  LoopRefs own = NestLoops(*schedule, name);
+  rows.push_back(own[own.size() - 2]);
+  ScanTiles(schedule, name, rows, own.back(), plan);
   ScanCarries(schedule, made, target, depth);
 }
 
-void ScanColumns(Schedule* schedule, const std::string& name, const ScanLoops& loops,
+void ScanColumns(Schedule* schedule, const BlockRef& name, const ScanLoops& loops,
                  const TargetInfo& target, const P& plan) {
-  Names order = loops.spatial;
+  LoopRefs order = loops.spatial;
   order.insert(order.begin(), loops.scan);
-  if (order.size() > 1) schedule->Reorder(Around(name, order));
-  Names made = schedule->SplitScan(name, LoopOf(name, order[0]), plan.steps,
-                                   FreshNames(*schedule, name, {"_totals", "_carries"}));
+  if (order.size() > 1) schedule->Reorder(order.Of(name));
+  CopyRefs made = schedule->SplitScan(name, order[0].Of(name), plan.steps,
+                                      FreshNames(*schedule, name, {"_totals", "_carries"}));
   ScanCarries(schedule, made, target, 0);
 }
 
@@ -210,10 +213,10 @@ void ScanColumns(Schedule* schedule, const std::string& name, const ScanLoops& l
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const Wanted<P>& want) {
   constexpr double kBytesPerCycle = 2400, kStartCycles = 2000, kStepCycles = 30;
-  ScanLoops loops = Match(*schedule, block.name);
+  ScanLoops loops = Match(*schedule, block.ref);
   P plan;
   if (loops.is_row) {
-    plan = RowPlan(*schedule, block.name, loops);
+    plan = RowPlan(*schedule, block.ref, loops);
   } else {
     if (loops.rows == 0 || loops.rows >= kManyColumns)
       Refuse("the contiguous axis is not scanned, and a thread for each column suffices");
@@ -242,11 +245,11 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
 
 void ApplyScan(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                const P& plan) {
-  ScanLoops loops = Match(*schedule, block.name);
+  ScanLoops loops = Match(*schedule, block.ref);
   if (loops.is_row)
-    ScanRows(schedule, block.name, target, kMostDepth, plan);
+    ScanRows(schedule, block.ref, target, kMostDepth, plan);
   else
-    ScanColumns(schedule, block.name, loops, target, plan);
+    ScanColumns(schedule, block.ref, loops, target, plan);
 }
 
 }  // namespace

@@ -26,8 +26,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 constexpr int64_t kRows = 32, kColumns = 64;
 // Cycles of a step, which waits for the one before.
 constexpr double kStepCycles = 30;
@@ -69,7 +67,7 @@ StagedRows Match(const Schedule& schedule, const BlockInfo& block) {
   if (!read) Refuse("there is no one tensor that is read along its rows");
   LoopsByKind loops = RequireAlone(schedule, block);
   const BlockAxis& reduced = block.axes[read->axes.back()];
-  if (loops.reduce != Names{reduced.loop} || loops.spatial.empty())
+  if (loops.reduce != LoopRefs{reduced.loop} || loops.spatial.empty())
     Refuse("it reduces not only along the rows of " + read->buffer->name);
   return {read, &reduced, loops};
 }
@@ -100,45 +98,43 @@ void StageRows(Schedule* schedule, const BlockInfo& block, const TargetInfo&, co
   auto [read, axis, loops] = Match(*schedule, block);
   const BlockAxis& reduced = *axis;
   int64_t bytes = read->buffer->dtype.bytes();
-  const std::string& name = block.name;
-  Names order = loops.spatial;
+  const BlockRef& name = block.ref;
+  LoopRefs order = loops.spatial;
   order.push_back(reduced.loop);
-  if (order.size() > 1) schedule->Reorder(Around(name, order));
+  if (order.size() > 1) schedule->Reorder(order.Of(name));
   // Of several dynamic axes the last are the rows of a tile: which others it has is known.
-  std::string row = loops.spatial.back();
-  Names blocks(loops.spatial.begin(), loops.spatial.end() - 1);
+  LoopRef row = loops.spatial.back();
+  LoopRefs blocks(loops.spatial.begin(), loops.spatial.end() - 1);
   Lanes rows = SplitLanes(schedule, name, row, plan.rows);
   Lanes steps = SplitLanes(schedule, name, reduced.loop, plan.columns);
   if (rows.outer.empty() && blocks.empty()) Refuse("all rows are one tile");
   if (steps.outer.empty()) Refuse("a row is one tile");
-  std::set<std::string> dynamic;
+  LoopRefs dynamic;
   for (const BlockAxis& axis : block.axes)
-    if (ConstExtent(axis) == 0) dynamic.insert(axis.loop == row ? rows.outer : axis.loop);
+    if (ConstExtent(axis) == 0) dynamic.push_back(axis.loop == row ? rows.outer : axis.loop);
   if (!rows.outer.empty()) blocks.push_back(rows.outer);
   // Fused loops are taken apart by the extents of all but the first: those are constants.
   std::stable_partition(blocks.begin(), blocks.end(),
-                        [&](const std::string& loop) { return dynamic.contains(loop); });
-  Names nest = blocks;
+                        [&](const LoopRef& loop) { return Contains(dynamic, loop); });
+  LoopRefs nest = blocks;
   nest.insert(nest.end(), {steps.outer, rows.inner, steps.inner});
-  schedule->Reorder(Around(name, nest));
-  schedule->Bind(LoopOf(name, FuseLoops(schedule, name, blocks)), kBlockX);
-  schedule->Bind(LoopOf(name, rows.inner), kThreadX);
-  std::string copy = schedule->CacheRead(name, read->buffer->name, StorageScope::kShared);
-  Names made = schedule->ComputeAt(copy, LoopOf(name, steps.outer));
+  schedule->Reorder(nest.Of(name));
+  schedule->Bind(FuseLoops(schedule, name, blocks).Of(name), kBlockX);
+  schedule->Bind(rows.inner.Of(name), kThreadX);
+  CopyRef copy = schedule->CacheRead(name, read->buffer, StorageScope::kShared);
+  LoopRefs made = schedule->ComputeAt(copy, steps.outer.Of(name));
   if (made.size() != 2) Refuse("a tile of " + read->buffer->name + " is no matrix");
-  for (const ForNode* loop : LoopsIn(schedule->function()->body))
-    if (loop->var.name() == made[0] && !ir::AsConstInt(loop->extent))
-      Refuse("a tile of " + read->buffer->name + " has no constant number of rows");
+  if (!ir::AsConstInt(schedule->At(made[0])->extent))
+    Refuse("a tile of " + read->buffer->name + " has no constant number of rows");
   int64_t odd = std::max<int64_t>(1, 4 / bytes);
   for (int64_t d = static_cast<int64_t>(read->indices.size()) - 1; d-- > 0;)
     Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, plan.columns, odd); });
   Lanes columns = SplitLanes(schedule, copy, made[1], plan.rows);
-  schedule->Bind(LoopOf(copy, columns.inner), kThreadX);
+  schedule->Bind(columns.inner.Of(copy), kThreadX);
   // All loads of a tile are under way at once; those of the next one while this one is reduced.
-  for (const std::string& loop : {made[0], columns.outer})
-    Try(schedule, [&](Schedule* attempt) { attempt->Unroll(LoopOf(copy, loop)); });
-  Try(schedule,
-      [&](Schedule* attempt) { attempt->Pipeline(LoopOf(name, steps.outer), {0, 1}, {0}); });
+  for (const LoopRef& loop : {made[0], columns.outer})
+    Try(schedule, [&](Schedule* attempt) { attempt->Unroll(loop.Of(copy)); });
+  Try(schedule, [&](Schedule* attempt) { attempt->Pipeline(steps.outer.Of(name), {0, 1}, {0}); });
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using namespace tern::tir;
 bool IsDevice(const TargetInfo& target) { return target.is_device && target.max_threads > 0; }
 
 LoopsByKind RequireAlone(const Schedule& schedule, const BlockInfo& block) {
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
+  Nest nest = NestOf(schedule.tree(), schedule.At(block.ref));
   if (!nest.around.empty())
     Refuse("loop " + nest.around[0]->var.name() + " holds more than block " + block.name);
   return RequireLoops(schedule, block);
@@ -55,11 +55,11 @@ int64_t ThreadsForRow(int64_t length, int64_t lanes, const TargetInfo& target) {
   return threads;
 }
 
-void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::string& loop,
+void SpreadOverThreads(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
                        int64_t threads) {
   Lanes split = SplitLanes(schedule, block, loop, threads);
-  if (!split.outer.empty()) schedule->Bind(LoopOf(block, split.outer), kBlockX);
-  schedule->Bind(LoopOf(block, split.inner), kThreadX);
+  if (!split.outer.empty()) schedule->Bind(split.outer.Of(block), kBlockX);
+  schedule->Bind(split.inner.Of(block), kThreadX);
 }
 
 void RequireReassociate(const Schedule& schedule) {

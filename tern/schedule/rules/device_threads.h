@@ -40,7 +40,7 @@ int64_t MoveLanes(const BlockInfo& block, size_t axis, const TargetInfo& target)
 int64_t ThreadsForRow(int64_t length, int64_t lanes, const TargetInfo& target);
 
 // Splits a loop over the grid: blockIdx.x and threadIdx.x.
-void SpreadOverThreads(Schedule* schedule, const std::string& block, const std::string& loop,
+void SpreadOverThreads(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
                        int64_t threads);
 
 void RequireReassociate(const Schedule& schedule);

@@ -51,22 +51,22 @@ namespace {
 // Tiles become thread blocks: one axis of them where all extents are static, else the last loops
 // are blockIdx.x and .y, which tells what a tile has. Others are blockIdx.x instead, the only one
 // that may have any number of blocks, and the last loops .y and .z. The innermost loop.
-std::string BindTiles(Schedule* schedule, const BlockInfo& block, Schedule::Names loops) {
+LoopRef BindTiles(Schedule* schedule, const BlockInfo& block, LoopRefs loops) {
   bool is_static = std::all_of(block.axes.begin(), block.axes.end(),
                                [](const BlockAxis& axis) { return ConstExtent(axis) > 0; });
-  std::string inner;
-  auto bind = [&](const std::string& loop, const std::string& axis) {
-    schedule->Bind(LoopOf(block.name, loop), axis);
+  LoopRef inner;
+  auto bind = [&](const LoopRef& loop, const std::string& axis) {
+    schedule->Bind(loop.Of(block.ref), axis);
     if (inner.empty()) inner = loop;
   };
-  Schedule::Names axes = {kBlockX, "blockIdx.y"};
+  std::vector<std::string> axes = {kBlockX, "blockIdx.y"};
   if (loops.size() > axes.size()) axes = {"blockIdx.y", "blockIdx.z"};
   for (const std::string& axis : axes) {
     if (is_static || loops.empty()) break;
     bind(loops.back(), axis);
     loops.pop_back();
   }
-  if (!loops.empty()) bind(FuseLoops(schedule, block.name, loops), kBlockX);
+  if (!loops.empty()) bind(FuseLoops(schedule, block.ref, loops), kBlockX);
   return inner;
 }
 
@@ -127,32 +127,32 @@ std::vector<P> TransposePlans(Schedule*, const BlockInfo& block, const TargetInf
 void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                     const P& plan) {
   Transposition across = RequireTransposition(block, target);
-  Schedule::Names outer = RequireAlone(*schedule, block).spatial;
-  const std::string &name = block.name, &written = block.axes[across.written].loop,
-                    &read = block.axes[across.read].loop;
+  LoopRefs outer = RequireAlone(*schedule, block).spatial;
+  const BlockRef& name = block.ref;
+  const LoopRef &written = block.axes[across.written].loop, &read = block.axes[across.read].loop;
   std::erase(outer, written);
   std::erase(outer, read);
   Lanes w = SplitLanes(schedule, name, written, plan.tile),
         r = SplitLanes(schedule, name, read, plan.tile);
-  for (const std::string& tile : {r.outer, w.outer})
+  for (const LoopRef& tile : {r.outer, w.outer})
     if (!tile.empty()) outer.push_back(tile);
-  Schedule::Names order = outer;
+  LoopRefs order = outer;
   order.insert(order.end(), {r.inner, w.inner});
-  schedule->Reorder(Around(name, order));
+  schedule->Reorder(order.Of(name));
   if (outer.empty()) Refuse("all elements are one tile");
-  std::string tile = BindTiles(schedule, block, outer);
-  std::string copy = schedule->CacheRead(name, across.buffer->name, StorageScope::kShared);
-  Schedule::Names made = schedule->ComputeAt(copy, LoopOf(name, tile));
+  LoopRef tile = BindTiles(schedule, block, outer);
+  CopyRef copy = schedule->CacheRead(name, across.buffer, StorageScope::kShared);
+  LoopRefs made = schedule->ComputeAt(copy, tile.Of(name));
   if (made.size() != 2) Refuse("a tile of " + across.buffer->name + " is no matrix");
   auto rank = std::ssize(across.buffer->shape);
   for (int64_t d = rank - 1; plan.pad > 0 && d-- > 0;)
     Try(schedule, [&](Schedule* attempt) { attempt->StorageAlign(copy, d, plan.tile, plan.pad); });
   for (const auto& [part, row, column] :
-       {std::tuple(copy, made[0], made[1]), std::tuple(name, r.inner, w.inner)}) {
+       {std::tuple(BlockRef(copy), made[0], made[1]), std::tuple(name, r.inner, w.inner)}) {
     Lanes rows = SplitLanes(schedule, part, row, plan.rows);
-    schedule->Bind(LoopOf(part, rows.inner), kThreadY);
-    schedule->Bind(LoopOf(part, column), kThreadX);
-    if (!rows.outer.empty()) schedule->Unroll(LoopOf(part, rows.outer));
+    schedule->Bind(rows.inner.Of(part), kThreadY);
+    schedule->Bind(column.Of(part), kThreadX);
+    if (!rows.outer.empty()) schedule->Unroll(rows.outer.Of(part));
   }
 }
 

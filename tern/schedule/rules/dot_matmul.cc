@@ -17,8 +17,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // B is packed at each call where so many rows of A use it.
 constexpr int64_t kLeastUses = 4;
 // The same of floats along whose columns vectors are converted as they are read.
@@ -58,7 +56,7 @@ struct DotGemmPlan : HostPlan {
 using P = DotGemmPlan;
 
 // Of several M axes that are no neighbours in A or in C, the outer ones are a batch.
-Gemm RequireDotGemm(const Schedule& schedule, const std::string& block) {
+Gemm RequireDotGemm(const Schedule& schedule, const BlockRef& block) {
   return RequireGemm(schedule, block, Sizes::kDynamic, BatchAxes::kOuterM);
 }
 
@@ -154,7 +152,7 @@ int64_t EvenBlock(int64_t number, int64_t block, int64_t tile) {
 // Refuses what the instructions do not compute, or no faster.
 std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target,
                         const DotInstructions& machine, const Wanted<P>& want) {
-  Gemm gemm = RequireDotGemm(schedule, block.name);
+  Gemm gemm = RequireDotGemm(schedule, block.ref);
   GuessSizes(&gemm, target);
   auto is_m = [](const BlockAxis& axis) { return axis.role == AxisRole::kM; };
   if (std::count_if(block.axes.begin(), block.axes.end(), is_m) > 1 && gemm.m < kLeastRowsOfBatch)
@@ -211,7 +209,7 @@ std::vector<P> DotPlans(const Schedule& schedule, const BlockInfo& block, const 
 
 class DotMatmul {
  public:
-  DotMatmul(Schedule* schedule, const std::string& block, const Gemm& gemm, const P& plan,
+  DotMatmul(Schedule* schedule, const BlockRef& block, const Gemm& gemm, const P& plan,
             const DotTypes& types, const DotInstructions& machine, const TargetInfo& target,
             bool shares_batch)
       : schedule_(*schedule),
@@ -222,28 +220,28 @@ class DotMatmul {
         steps_(StepsOf(machine, types)),
         machine_(machine),
         target_(target),
-        shares_batch_(shares_batch) {}
+        shares_batch_(shares_batch),
+        loops_(block) {}
 
-  // The loops, and where copies are. `pads`: blocks that pad A and B with zeros.
-  void TileAndPlace(const Names& pads) {
+  // The loops, and where copies are. `pads`: blocks that pad A and B with zeros, or none.
+  void TileAndPlace(const BlockRef& pad_a, const BlockRef& pad_b) {
     int64_t work = WorkOf(schedule_, block_);
     right_ = Copy(gemm_.b, "packed");
     if (!gemm_.a.k_contiguous() || types_.wide) left_ = Copy(gemm_.a, "rows");
-    const std::string& reader = gemm_.epilogue;
-    tiles_ = MakeLocal(reader);
+    const BlockRef& reader = gemm_.epilogue;
+    MakeLocal(reader);
     SplitLoops();
     Place(right_, gemm_.b);
     if (!left_.empty()) Place(left_, gemm_.a);
     // What is not constant is padded while it is packed.
-    if (Contains(pads, gemm_.b.name) && !IsConstant(schedule_, gemm_.b.name))
-      padded_b_ = gemm_.b.name;
-    for (const std::string& pad : pads)
-      if (pad != padded_b_) CopyPadded(pad);
-    made_ = schedule_.ReverseComputeAt(tiles_.empty() ? reader : tiles_, At(Name("jo")));
+    if (pad_b && !IsConstant(schedule_, gemm_.b.name)) padded_b_ = pad_b;
+    if (pad_b && !padded_b_) CopyPadded(pad_b, gemm_.b);
+    if (pad_a) CopyPadded(pad_a, gemm_.a);
+    made_ = schedule_.ReverseComputeAt(tiles_.empty() ? reader : tiles_, loops_.At("jo"));
     if (!tiles_.empty() && !reader.empty())
-      read_ = schedule_.ReverseComputeAt(reader, At(Name("jo")));
-    init_ = schedule_.DecomposeReduction(block_, At(Name("lo")), Name("init"));
-    PutSumsInRows(read_.empty() ? "" : gemm_.c->name);
+      read_ = schedule_.ReverseComputeAt(reader, loops_.At("jo"));
+    init_ = schedule_.DecomposeReduction(block_, loops_.At("lo"), Name("init"));
+    PutSumsInRows(!read_.empty());
     if (!shares_batch_) ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
   }
 
@@ -264,7 +262,6 @@ class DotMatmul {
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
-  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
   DotTile tile() const { return {plan_.tile_m / machine_.rows, plan_.tile_n / machine_.columns}; }
   bool whole_tiles() const { return !machine_.tiles.empty(); }
   std::string Intrinsic(const std::string& what) const {
@@ -276,14 +273,14 @@ class DotMatmul {
   // several threads each would make again what others have made, which costs as much as products;
   // matrices of a batch, and blocks of rows, are each of one thread, where there are enough for
   // all.
-  bool IsApart(const std::string& copy) const {
-    return !Contains(inside_, copy) && (target_.threads != 1 || IsConstant(schedule_, copy));
+  bool IsApart(const BlockRef& copy) const {
+    return !Contains(inside_, copy) && (target_.threads != 1 || IsConstant(schedule_, copy.name()));
   }
-  void Place(const std::string& copy, const GemmOperand& operand) {
-    const Names& batch = gemm_.loops.batch;
-    auto moves_to = [&](const std::string& loop) {
-      return !IsConstant(schedule_, copy) &&
-             Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, At(loop)); });
+  void Place(const BlockRef& copy, const GemmOperand& operand) {
+    const LoopRefs& batch = gemm_.loops.batch;
+    auto moves_to = [&](const LoopRef& loop) {
+      return !IsConstant(schedule_, copy.name()) &&
+             Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeAt(copy, loop.Of(block_)); });
     };
     // Threads share the matrices of a dynamic batch, whatever their number is.
     int64_t own = operand.is_a ? gemm_.m : gemm_.n,
@@ -292,11 +289,12 @@ class DotMatmul {
     bool of_batch = (target_.threads != 1 || shares_batch_) && !batch.empty() &&
                     (gemm_.dynamic_batch || gemm_.batch >= least || shares_batch_) &&
                     operand.rank == batch.size() + 2;
-    if ((of_batch && moves_to(batch.back())) || (HasRowBlocks(operand) && moves_to(Name("ib"))) ||
-        (HasColumnBlocks(operand) && moves_to(Name("jb"))))
+    if ((of_batch && moves_to(batch.back())) ||
+        (HasRowBlocks(operand) && moves_to(loops_.At("ib"))) ||
+        (HasColumnBlocks(operand) && moves_to(loops_.At("jb"))))
       inside_.push_back(copy);
     else if (!IsApart(copy))
-      schedule_.ComputeAt(copy, At(Name("jb")));
+      schedule_.ComputeAt(copy, loops_.At("jb"));
   }
   // Whether the operand is A, whose blocks of rows are the outermost loop and stay in L2.
   bool HasRowBlocks(const GemmOperand& operand) const {
@@ -321,126 +319,129 @@ class DotMatmul {
   }
   // Of a dynamic M, that they are likely to be.
   bool HasFewRows() const { return gemm_.m <= plan_.block_m; }
-  void ParallelizeCopy(const std::string& copy) {
+  void ParallelizeCopy(const BlockRef& copy) {
     if (IsApart(copy)) ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
   }
 
-  std::string Copy(const GemmOperand& operand, const std::string& name) {
-    std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kGlobal, Name(name));
+  CopyRef Copy(const GemmOperand& operand, const std::string& name) {
+    CopyRef copy = schedule_.CacheRead(block_, operand.buffer, StorageScope::kGlobal, Name(name));
     if (types_.wide) schedule_.SetDtype(copy, *types_.wide);
     return copy;
   }
 
-  // Accumulators are in a buffer of their own. Returns the block that reads them; "" where
-  // that is the reader. What instructions alone can read goes through memory.
-  std::string MakeLocal(const std::string& reader) {
-    if (!reader.empty()) schedule_.SetScope(gemm_.c->name, StorageScope::kLocal);
-    sums_ = gemm_.c->name;
-    if (!reader.empty() && !whole_tiles()) return "";
-    return sums_ = schedule_.CacheWrite(block_, gemm_.c->name, StorageScope::kLocal, Name("acc"));
+  // Accumulators are in a buffer of their own, which `tiles_` reads; or the reader does. What
+  // instructions alone can read goes through memory.
+  void MakeLocal(const BlockRef& reader) {
+    if (reader) schedule_.SetScope(gemm_.c, StorageScope::kLocal);
+    sums_ = gemm_.c;
+    if (reader && !whole_tiles()) return;
+    tiles_ = schedule_.CacheWrite(block_, gemm_.c, StorageScope::kLocal, Name("acc"));
+    sums_ = tiles_;
   }
 
   void SplitLoops() {
-    auto split = [&](const std::string& loop, int64_t parts, int64_t tile, int64_t part,
+    auto split = [&](const LoopRef& loop, int64_t parts, int64_t tile, int64_t part,
                      const std::string& i) {
       std::vector<int64_t> factors = {parts, tile};
-      Names names = {Name(i + "b"), Name(i + "o"), Name(i + "t")};
+      std::vector<std::string> names = {i + "b", i + "o", i + "t"};
       if (whole_tiles()) {
         factors = {parts, tile * part};
-        names = {Name(i + "b"), Name(i + "o"), Name(i + "i")};
+        names = {i + "b", i + "o", i + "i"};
       } else if (part > 1) {
         factors.push_back(part);
-        names.push_back(Name(i + "i"));
+        names.push_back(i + "i");
       }
-      schedule_.Split(At(loop), factors, names);
+      loops_.Split(&schedule_, loop, factors, names);
     };
     split(gemm_.loops.m, plan_.block_m / plan_.tile_m, tile().rows, machine_.rows, "i");
     split(gemm_.loops.n, plan_.block_n / plan_.tile_n, tile().columns, machine_.columns, "j");
-    schedule_.Split(At(gemm_.loops.k), {steps_.k}, {Name("lo"), Name("li")});
-    Names order = Around(block_, gemm_.loops.batch);
-    Names loops = {"ib", "jb", "io", "jo", "lo"};
-    if (HasColumnsOutside()) std::swap(loops[0], loops[1]);
-    for (const std::string& loop : loops) order.push_back(At(Name(loop)));
-    for (const std::string& loop : TileLoops()) order.push_back(At(loop));
-    for (const std::string& loop : InstructionLoops()) order.push_back(At(loop));
-    order.push_back(At(Name("li")));
+    loops_.Split(&schedule_, gemm_.loops.k, {steps_.k}, {"lo", "li"});
+    LoopRefs order = gemm_.loops.batch.Of(block_);
+    std::vector<std::string> outer = {"ib", "jb", "io", "jo", "lo"};
+    if (HasColumnsOutside()) std::swap(outer[0], outer[1]);
+    for (const std::string& loop : outer) order.push_back(loops_.At(loop));
+    for (const LoopRef& loop : TileLoops()) order.push_back(loop);
+    for (const LoopRef& loop : InstructionLoops()) order.push_back(loop);
+    order.push_back(loops_.At("li"));
     schedule_.Reorder(order);
   }
-  Names TileLoops() const { return whole_tiles() ? Names{} : Names{Name("it"), Name("jt")}; }
-  Names InstructionLoops() const {
+  LoopRefs TileLoops() const {
+    return whole_tiles() ? LoopRefs{} : LoopRefs{loops_.At("it"), loops_.At("jt")};
+  }
+  LoopRefs InstructionLoops() const {
     bool one_row = !whole_tiles() && machine_.rows == 1;
-    return one_row ? Names{Name("ji")} : Names{Name("ii"), Name("ji")};
+    return one_row ? LoopRefs{loops_.At("ji")} : LoopRefs{loops_.At("ii"), loops_.At("ji")};
   }
 
-  void CopyPadded(const std::string& pad) {
-    Place(pad, pad == gemm_.a.name ? gemm_.a : gemm_.b);
-    const BlockNode* block = FindBlockNamed(schedule_, pad);
-    VectorizeCopy(pad, NestOf(schedule_.tree(), block).loops.back()->var.name());
+  void CopyPadded(const BlockRef& pad, const GemmOperand& operand) {
+    Place(pad, operand);
+    VectorizeCopy(pad, NestLoops(schedule_, pad).back());
   }
   // Along memory, where that is so.
-  void VectorizeCopy(const std::string& copy, const std::string& loop) {
+  void VectorizeCopy(const BlockRef& copy, const LoopRef& loop) {
     MakeVectors(copy, loop);
     // Few rows are copied before other threads would have begun.
     if (!gemm_.dynamic_m || !HasFewRows()) ParallelizeCopy(copy);
   }
-  void MakeVectors(const std::string& copy, const std::string& loop) {
+  void MakeVectors(const BlockRef& copy, const LoopRef& loop) {
     Try(&schedule_, [&](Schedule* attempt) {
-      BlockInfo info = DescribeBlock(FindBlockNamed(*attempt, copy));
+      BlockInfo info = DescribeBlock(*attempt, copy);
       int64_t lanes = target_.vector_bytes / info.accesses[0].buffer->dtype.bytes();
-      attempt->Vectorize(LoopOf(copy, SplitLanes(attempt, copy, loop, lanes).inner));
+      attempt->Vectorize(SplitLanes(attempt, copy, loop, lanes).inner.Of(copy));
     });
   }
 
   // Of instructions, and of tiles on their way through memory.
-  void PutSumsInRows(const std::string& staged) {
+  void PutSumsInRows(bool are_staged) {
     if (machine_.rows == 1) return;
     std::string r = Text(machine_.rows), c = Text(machine_.columns);
     size_t rank = gemm_.c->shape.size();
     schedule_.TransformLayout(sums_, PackedLayout(rank, gemm_.c_m_dim, rank - 1,
                                                   "x // " + r + ", k // " + c + ", x % " + r +
                                                       " * " + c + " + k % " + c));
-    if (staged.empty()) return;
+    if (!are_staged) return;
     std::string m = Text(plan_.tile_m), n = Text(plan_.tile_n);
     schedule_.TransformLayout(
-        staged, PackedLayout(rank, gemm_.c_m_dim, rank - 1,
-                             "x // " + m + ", k // " + n + ", x % " + m + ", k % " + n));
+        gemm_.c, PackedLayout(rank, gemm_.c_m_dim, rank - 1,
+                              "x // " + m + ", k // " + n + ", x % " + m + ", k % " + n));
   }
 
-  void Multiply(const std::string& init) {
-    for (const std::string& block : {init, block_})
-      for (const std::string& loop : TileLoops()) schedule_.Unroll(LoopOf(block, loop));
-    schedule_.Tensorize(At(InstructionLoops()[0]), Intrinsic(""));
+  void Multiply(const BlockRef& init) {
+    for (const BlockRef& block : {init, block_})
+      for (const LoopRef& loop : TileLoops()) schedule_.Unroll(LoopAround(schedule_, block, loop));
+    schedule_.Tensorize(InstructionLoops()[0], Intrinsic(""));
+    auto of_init = [&](const char* loop) { return LoopAround(schedule_, init, loops_.At(loop)); };
     if (whole_tiles()) {
-      schedule_.Tensorize(LoopOf(init, Name("ii")), Intrinsic("_fill"));
+      schedule_.Tensorize(of_init("ii"), Intrinsic("_fill"));
       return;
     }
-    if (machine_.rows > 1) schedule_.Unroll(LoopOf(init, Name("ii")));
-    schedule_.Vectorize(LoopOf(init, Name("ji")));
+    if (machine_.rows > 1) schedule_.Unroll(of_init("ii"));
+    schedule_.Vectorize(of_init("ji"));
   }
 
   // The loops of a copy along M or N, and along K; the others, in their order.
   struct CopyLoops {
-    std::string own, sum;
-    Names others;
+    LoopRef own, sum;
+    LoopRefs others;
   };
-  CopyLoops LoopsOfCopy(const std::string& copy, const GemmOperand& operand) const {
-    const BlockNode* block = FindBlockNamed(schedule_, copy);
+  CopyLoops LoopsOfCopy(const BlockRef& copy, const GemmOperand& operand) const {
+    const BlockNode* block = schedule_.At(copy);
     Nest nest = NestOf(schedule_.tree(), block);
     CopyLoops loops;
     for (size_t d = 0; d < operand.rank; ++d)
       for (const ForNode* loop : nest.loops) {
         if (!ir::UsesVar(block->iters[d].binding, loop->var.node())) continue;
         if (d == operand.own_dim || d == operand.k_dim)
-          (d == operand.own_dim ? loops.own : loops.sum) = loop->var.name();
+          (d == operand.own_dim ? loops.own : loops.sum) = LoopRef(loop);
         else
-          loops.others.push_back(loop->var.name());
+          loops.others.emplace_back(loop);
       }
     return loops;
   }
 
   // Each step of a tile is behind the one before. `pad` pads what is packed at a time, which is in
-  // L1 then; "" for none.
-  void SplitPacking(const std::string& copy, const std::string& pad) {
+  // L1 then; or none.
+  void SplitPacking(const CopyRef& copy, const BlockRef& pad) {
     const GemmOperand& operand = gemm_.b;
     CopyLoops loops = LoopsOfCopy(copy, operand);
     std::string n = Text(machine_.columns), t = Text(plan_.tile_n), k = Text(steps_.k),
@@ -455,97 +456,93 @@ class DotMatmul {
                                      std::max<int64_t>(kLineBytes / row_bytes, 1)),
             all_words = RoundUp(gemm_.dynamic_k ? 1 : gemm_.k, steps_.k) / steps_.word;
     words_at_once_ = LargestDivisor(all_words, std::min(kPackedWords, all_words));
-    Names own = OwnPackingLoops(copy), sum = StepPackingLoops(copy), order = loops.others;
-    schedule_.Split(LoopOf(copy, loops.own), {in_line, machine_.columns}, own);
-    schedule_.Split(LoopOf(copy, loops.sum), {words_at_once_, steps_.word}, sum);
+    // Along N: lines, instructions in a line, columns; along K: words at a time, words, elements.
+    packing_columns_ = schedule_.Split(loops.own.Of(copy), {in_line, machine_.columns},
+                                       {copy + "_o", copy + "_u", copy + "_i"});
+    packing_steps_ = schedule_.Split(loops.sum.Of(copy), {words_at_once_, steps_.word},
+                                     {copy + "_so", copy + "_q", copy + "_r"});
+    const LoopRefs &own = packing_columns_, &sum = packing_steps_;
+    LoopRefs order = loops.others;
     if (operand.k_contiguous())
       order.insert(order.end(), {own[0], own[1], sum[0], sum[1], own[2], sum[2]});
     else
       order.insert(order.end(), {sum[0], own[0], sum[1], own[1], sum[2], own[2]});
-    schedule_.Reorder(Around(copy, order));
+    schedule_.Reorder(order.Of(copy));
     if (!pad.empty()) {
       ParallelizePadding(copy);
-      Names made = schedule_.ComputeAt(pad, LoopOf(copy, operand.k_contiguous() ? sum[0] : own[0]));
+      LoopRefs made = schedule_.ComputeAt(pad, (operand.k_contiguous() ? sum[0] : own[0]).Of(copy));
       if (!made.empty()) MakeVectors(pad, made.back());
     }
   }
-  // Along N: lines, instructions in a line, columns; along K: words at a time, words, elements.
-  static Names OwnPackingLoops(const std::string& copy) {
-    return {copy + "_o", copy + "_u", copy + "_i"};
-  }
-  static Names StepPackingLoops(const std::string& copy) {
-    return {copy + "_so", copy + "_q", copy + "_r"};
-  }
-
-  void PackRight(const std::string& copy, const std::string& pad) {
+  void PackRight(const BlockRef& copy, const BlockRef& pad) {
     const GemmOperand& operand = gemm_.b;
-    Names own = OwnPackingLoops(copy), sum = StepPackingLoops(copy);
+    const LoopRefs &own = packing_columns_, &sum = packing_steps_;
     std::string n = Text(machine_.columns), w = Text(steps_.word);
     std::string columns = "interleave_columns_" + operand.dtype.str() + "_" + w + "x" + n;
     bool has_columns = operand.k_contiguous() && !types_.wide &&
                        words_at_once_ == machine_.columns && FindTensorIntrinsic(columns);
     if (has_columns && Try(&schedule_, [&](Schedule* attempt) {
-          attempt->Unroll(LoopOf(copy, sum[1]));  // no thread has a part of it
+          attempt->Unroll(sum[1].Of(copy));  // no thread has a part of it
           if (IsApart(copy) && pad.empty())
             ParallelizeOuter(attempt, copy, WorkOf(*attempt, copy), target_);
-          attempt->Tensorize(LoopOf(copy, sum[1]), columns);
+          attempt->Tensorize(sum[1].Of(copy), columns);
         }))
       return;
-    schedule_.Unroll(LoopOf(copy, own[operand.k_contiguous() ? 2 : 1]));
+    schedule_.Unroll(own[operand.k_contiguous() ? 2 : 1].Of(copy));
     if (pad.empty()) ParallelizeCopy(copy);
     // Words as they are.
-    if (operand.k_contiguous()) return schedule_.Vectorize(LoopOf(copy, sum[2]));
+    if (operand.k_contiguous()) return schedule_.Vectorize(sum[2].Of(copy));
     std::string wide = types_.wide ? types_.wide->str() + "_" : "";
-    schedule_.Tensorize(LoopOf(copy, sum[2]),
+    schedule_.Tensorize(sum[2].Of(copy),
                         "interleave_" + operand.dtype.str() + "_" + wide + w + "x" + n);
   }
 
   // Of packing with padding inside: one loop, the outermost that has enough iterations for all
   // threads, or any number. In fused loops it would not be known how little is padded at a time.
-  void ParallelizePadding(const std::string& copy) {
+  void ParallelizePadding(const BlockRef& copy) {
     int64_t most = target_.most_threads;
     if (!IsApart(copy) || !ThreadsPay(WorkOf(schedule_, copy), most, target_)) return;
-    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, copy));
+    Nest nest = NestOf(schedule_.tree(), schedule_.At(copy));
     for (int64_t least : {most / 8, int64_t{2}})
       for (size_t i = 0; i + 4 < nest.loops.size(); ++i)  // outside of what is packed at a time
         if (ir::AsConstInt(nest.loops[i]->extent).value_or(least) >= least &&
-            Try(&schedule_, [&](Schedule* attempt) {
-              attempt->Parallel(LoopOf(copy, nest.loops[i]->var.name()));
-            }))
+            Try(&schedule_,
+                [&](Schedule* attempt) { attempt->Parallel(LoopRef(nest.loops[i]).Of(copy)); }))
           return;
   }
 
   // A becomes K-contiguous.
-  void PackLeft(const std::string& copy) {
+  void PackLeft(const CopyRef& copy) {
     const GemmOperand& operand = gemm_.a;
     CopyLoops loops = LoopsOfCopy(copy, operand);
     if (operand.k_contiguous()) return VectorizeCopy(copy, loops.sum);
     schedule_.TransformLayout(copy,
                               PackedLayout(operand.rank, operand.own_dim, operand.k_dim, "x, k"));
-    Names sum = {copy + "_so", copy + "_r"}, order = loops.others;
-    schedule_.Split(LoopOf(copy, loops.sum), {steps_.word}, sum);
+    LoopRefs order = loops.others;
+    auto sum = schedule_.Split(loops.sum.Of(copy), {steps_.word}, {copy + "_so", copy + "_r"});
     order.insert(order.end(), {sum[0], loops.own, sum[1]});
-    schedule_.Reorder(Around(copy, order));
-    schedule_.Unroll(LoopOf(copy, sum[1]));
+    schedule_.Reorder(order.Of(copy));
+    schedule_.Unroll(sum[1].Of(copy));
     ParallelizeCopy(copy);
   }
 
-  void StoreSums(const std::string& block, const Names& made) {
+  void StoreSums(const BlockRef& block, const LoopRefs& made) {
     if (whole_tiles())
-      schedule_.Tensorize(LoopOf(block, made[made.size() - 2]), Intrinsic("_store"));
+      schedule_.Tensorize(made[made.size() - 2].Of(block), Intrinsic("_store"));
     else
       StoreVectors(block, made);
   }
 
-  void StoreVectors(const std::string& block, const Names& made) {
+  void StoreVectors(const BlockRef& block, const LoopRefs& made) {
     int64_t lanes = std::min(target_.vector_bytes / gemm_.c->dtype.bytes(), plan_.tile_n);
     StoreTile(&schedule_, block, made, lanes, {Name("cv"), Name("ci")}, !whole_tiles(),
               target_.masked_vectors ? TailStrategy::kMask : TailStrategy::kLoop);
   }
 
   Schedule& schedule_;
-  std::string block_, sums_;
-  Names inside_;  // copies that are made for each matrix of the batch, or block of rows
+  BlockRef block_;
+  BufferRef sums_{""};
+  BlockRefs inside_;  // copies that are made for each matrix of the batch, or block of rows
   Gemm gemm_;
   P plan_;
   DotTypes types_;
@@ -553,36 +550,39 @@ class DotMatmul {
   DotInstructions machine_;
   TargetInfo target_;
   bool shares_batch_;  // other blocks will share the loops of the batch
-  // Copies of B and of A, and what pads B while it is packed; "" for none.
-  std::string right_, left_, padded_b_;
+  NamedLoops loops_;
+  CopyRef right_, left_;       // copies of B and of A, or none
+  BlockRef padded_b_;          // what pads B while it is packed, or none
   int64_t words_at_once_ = 1;  // of a column that are packed
-  // Blocks that store tiles ("": the epilogue does) and that set them to zero; loops of what reads
-  // the accumulators, and of an epilogue that reads tiles.
-  std::string tiles_, init_;
-  Names made_, read_;
+  LoopRefs packing_columns_, packing_steps_;
+  // Blocks that store tiles (none: the epilogue does) and that set them to zero; loops of what
+  // reads the accumulators, and of an epilogue that reads tiles.
+  CopyRef tiles_;
+  BlockRef init_;
+  LoopRefs made_, read_;
 };
 
 // The blocks that transpose A: into the padded copy, where there is one, by a block for what A has
 // and others for the zeros.
-Names TransposePadded(Schedule* schedule, const std::string& rows, const std::string& padded) {
-  Names parts = {padded};
-  bool done = padded != rows && Try(schedule, [&](Schedule* attempt) {
+BlockRefs TransposePadded(Schedule* schedule, const BlockRef& rows, const BlockRef& padded) {
+  BlockRefs parts = {padded};
+  bool done = padded && Try(schedule, [&](Schedule* attempt) {
                 attempt->ComputeInline(rows);
                 for (bool more = true; more;)
                   more = Try(attempt, [&](Schedule* cut) {
                     parts.push_back(
                         cut->SplitCases(padded, FreshBlockName(*cut, padded + Text(parts.size()))));
                   });
-                if (parts.size() == 1) Refuse("block " + padded + " has no borders");
+                if (parts.size() == 1) Refuse("block " + padded.name() + " has no borders");
               });
-  return done ? parts : Names{rows};
+  return done ? parts : BlockRefs{rows};
 }
 
 // All but the packing of B and the instructions. The plan gets what is chosen here.
 DotMatmulSteps MakeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                          const DotInstructions& machine, P* chosen, bool shares_batch) {
   const P& plan = *chosen;
-  Gemm gemm = RequireDotGemm(*schedule, block.name);
+  Gemm gemm = RequireDotGemm(*schedule, block.ref);
   if (gemm.c->dtype.is_float() && !HasFlag(schedule->function(), attr::kReassociate))
     Refuse(
         "sums of floats are made in another order; the attribute reassociate of the function "
@@ -590,33 +590,35 @@ DotMatmulSteps MakeSteps(Schedule* schedule, const BlockInfo& block, const Targe
   const DotTypes& types = *FindTypes(machine, gemm, target);
   int64_t k = StepsOf(machine, types).k;
   // Elements of a column of A are in as many cache lines: it is transposed in registers first.
-  std::string rows = block.name + "_transposed";
+  BlockRef rows;
   bool transposes = gemm.a.m_contiguous() && !types.wide && !IsConstant(*schedule, gemm.a.name) &&
                     (gemm.dynamic_m || gemm.m >= kLeastTransposedRows);
-  if (transposes) CopyRowsOfA(schedule, block.name, gemm.a, rows);
-  if (transposes) gemm = RequireDotGemm(*schedule, block.name);
+  if (transposes) {
+    rows = CopyRowsOfA(schedule, block.ref, gemm.a, block.ref + "_transposed");
+    gemm = RequireDotGemm(*schedule, block.ref);
+  }
   bool whole = !gemm.is_dynamic() && gemm.m % plan.block_m == 0 && gemm.n % plan.block_n == 0 &&
                gemm.k % k == 0;
-  Names pads;
+  BlockRef pad_a, pad_b;
   if (!whole) {
-    Names before = {gemm.a.name, gemm.b.name};
-    gemm = PadGemm(schedule, DescribeBlock(FindBlockNamed(*schedule, block.name)),
-                   {plan.block_m, plan.block_n, k}, Sizes::kDynamic, BatchAxes::kOuterM);
-    for (const std::string& name : {gemm.b.name, gemm.a.name})
-      if (!Contains(before, name)) pads.push_back(name);
+    Buffer a = gemm.a.buffer, b = gemm.b.buffer;
+    gemm = PadGemm(schedule, DescribeBlock(*schedule, block.ref), {plan.block_m, plan.block_n, k},
+                   Sizes::kDynamic, BatchAxes::kOuterM);
+    if (!gemm.a.buffer.same(a)) pad_a = ProducerOf(*schedule, gemm.a.buffer);
+    if (!gemm.b.buffer.same(b)) pad_b = ProducerOf(*schedule, gemm.b.buffer);
   }
   GuessSizes(&gemm, target);
-  Names copies = transposes ? TransposePadded(schedule, rows, gemm.a.name) : Names();
-  if (transposes && !Contains(copies, rows)) std::erase(pads, gemm.a.name);
-  auto matmul = std::make_shared<DotMatmul>(schedule, block.name, gemm, plan, types, machine,
-                                            target, shares_batch);
-  matmul->TileAndPlace(pads);
+  BlockRefs copies = transposes ? TransposePadded(schedule, rows, pad_a) : BlockRefs();
+  if (transposes && !Contains(copies, rows)) pad_a = {};
+  auto matmul = std::make_shared<DotMatmul>(schedule, block.ref, gemm, plan, types, machine, target,
+                                            shares_batch);
+  matmul->TileAndPlace(pad_a, pad_b);
   *chosen = matmul->plan();
   return {[matmul] { matmul->TilePacking(); },
           [schedule, matmul, copies, target] {
             matmul->PutInstructions();
-            for (const std::string& copy : copies)
-              ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+            for (const BlockRef& copy : copies)
+              ApplyRules(schedule, DescribeBlock(*schedule, copy), target);
           }};
 }
 
@@ -646,9 +648,9 @@ std::vector<std::string> DotPlanFields() {
   return names;
 }
 
-std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const std::string& name,
+std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const BlockRef& name,
                                                const TargetInfo& target) {
-  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, name));
+  BlockInfo block = DescribeBlock(*schedule, name);
   std::vector<std::pair<const DotInstructions*, P>> found;
   for (const Rule* rule : RulesFor(BlockKind::kMatmul, target)) {
     const DotInstructions* machine = FindInstructions(rule->name);

@@ -80,7 +80,7 @@ std::vector<std::string> DotPlanFields();
 struct DotMatmulSteps {
   std::function<void()> pack, multiply;
 };
-std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const std::string& block,
+std::optional<DotMatmulSteps> PrepareDotMatmul(Schedule* schedule, const BlockRef& block,
                                                const TargetInfo& target);
 // Whether one of them is for the target.
 bool HasDotMatmul(const target::Target& target);

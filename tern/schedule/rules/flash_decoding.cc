@@ -42,8 +42,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Queries of a head; rows that a thread has at a time, and their sums.
 constexpr int64_t kMostQueries = 8, kMostSums = 32;
 // The same where no other lane shares a key.
@@ -91,22 +89,18 @@ struct RowAxis {
 
 // The loops of a block of attention.
 struct BlockLoops {
-  Names rows;
-  std::string keys, columns;  // "": it has none
+  LoopRefs rows;
+  LoopRef keys, columns;  // none: it has none
 };
 
 struct Decoding {
-  std::string first, last;  // the GEMMs
-  Names between;
+  BlockRef first, last;  // the GEMMs
+  BlockRefs between;
   std::vector<RowAxis> rows;
   Expr keys;
   int64_t head = 0, columns = 0;           // of keys, and of values
   int64_t key_bytes = 0, value_bytes = 0;  // of an element
 };
-
-BlockInfo InfoOf(const Schedule& schedule, const std::string& block) {
-  return DescribeBlock(FindBlockNamed(schedule, block));
-}
 
 // The axis of a GEMM that is neither of the rows nor of the keys, and that of the keys.
 struct GemmAxes {
@@ -166,10 +160,10 @@ void TileRows(std::vector<RowAxis>* rows, int64_t most) {
 
 Decoding Match(const Schedule& schedule, const BlockInfo& block) {
   Decoding found;
-  found.last = block.name;
+  found.last = block.ref;
   size_t rows = block.rows.size();
-  for (const std::string& member : block.members) {
-    BlockInfo info = InfoOf(schedule, member);
+  for (const BlockRef& member : block.member_refs) {
+    BlockInfo info = DescribeBlock(schedule, member);
     bool reduces = std::any_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
       return axis.kind == IterKind::kReduce;
     });
@@ -180,7 +174,8 @@ Decoding Match(const Schedule& schedule, const BlockInfo& block) {
   }
   if (found.first.empty()) Refuse("there is no GEMM before it");
   RequireReassociate(schedule);
-  BlockInfo first = InfoOf(schedule, found.first), last = InfoOf(schedule, found.last);
+  BlockInfo first = DescribeBlock(schedule, found.first),
+            last = DescribeBlock(schedule, found.last);
   GemmAxes first_axes = AxesOf(first, rows, false), last_axes = AxesOf(last, rows, true);
   found.head = ConstExtent(first.axes[first_axes.columns]);
   found.columns = ConstExtent(last.axes[last_axes.columns]);
@@ -222,33 +217,38 @@ int64_t ElementsOfLane(int64_t count, int64_t bytes, int64_t lanes, const Target
 class FlashDecoding {
  public:
   FlashDecoding(Schedule* schedule, Decoding found, const P& plan, const TargetInfo& target)
-      : schedule_(*schedule), found_(std::move(found)), plan_(plan), target_(target) {}
+      : schedule_(*schedule),
+        found_(std::move(found)),
+        plan_(plan),
+        target_(target),
+        first_(found_.first),
+        last_(found_.last) {}
 
   void Run() {
     TileRows(&found_.rows, plan_.rows);
     Pad();
-    std::string sums = ResultOf(found_.last);
-    if (!FindAllocation(schedule_.function()->body, sums))
-      sums = schedule_.CacheWrite(found_.last, sums, StorageScope::kLocal, Name("sums"));
-    std::string k = CopyOf(found_.first, Along(found_.first, false)),
-                v = CopyOf(found_.last, Along(found_.last, true)),
-                q = CopyOf(found_.first, Query());
+    Buffer result = ResultOf(found_.last);
+    BufferRef sums = result;
+    if (!AllocationOf(schedule_.tree(), result))
+      sums = schedule_.CacheWrite(found_.last, result, StorageScope::kLocal, Name("sums"));
+    CopyRef k = CopyOf(found_.first, Along(found_.first, false)),
+            v = CopyOf(found_.last, Along(found_.last, true)), q = CopyOf(found_.first, Query());
     Tile();
-    schedule_.RollParts(LoopOf(found_.first, Of(found_.first, "p")), At(found_.last, "p"));
+    schedule_.RollParts(first_.At("p"), last_.At("p"));
     SetScopes(sums);
-    BindGrid();
-    std::string jo = Of(found_.last, "jo");
-    Names ks = schedule_.ComputeAt(k, LoopOf(found_.first, jo)),
-          vs = schedule_.ComputeAt(v, LoopOf(found_.last, jo)),
-          qs = schedule_.ComputeAt(q, LoopOf(found_.first, Of(found_.last, "y")));
+    LoopRef warps = BindGrid();
+    const LoopRef& jo = last_.At("jo");
+    LoopRefs ks = schedule_.ComputeAt(k, jo.Of(found_.first)), vs = schedule_.ComputeAt(v, jo),
+             qs = schedule_.ComputeAt(q, warps.Of(found_.first));
     SpreadOverLanes(k, ks, key_elements(), found_.key_bytes);
     SpreadOverLanes(v, vs, value_elements(), found_.value_bytes);
     SpreadOverLanes(q, qs, key_elements(), 0);
-    for (const char* suffix : {"", "_init", "_scale"}) SpreadSums(found_.last + suffix);
-    if (Exists(found_.last + "_parts")) SpreadSums(found_.last + "_parts");
-    schedule_.Bind(At(found_.first, "x"), kThreadX);
-    UnrollLoops();
-    Combine(sums + "_all");
+    for (const char* suffix : {"", "_init", "_scale", "_parts"})
+      if (BlockRef block = MadeOf(found_.last, suffix))
+        schedule_.Bind(LoopAround(schedule_, block, last_.At("x")), kThreadX);
+    schedule_.Bind(first_.At("x"), kThreadX);
+    UnrollLoops(warps);
+    Combine(schedule_.tree().AllocationsNamed(sums.name() + "_all").at(0)->buffer);
   }
 
  private:
@@ -259,31 +259,26 @@ class FlashDecoding {
     return ElementsOfLane(found_.columns, found_.value_bytes, plan_.lanes, target_);
   }
   std::string Name(const std::string& what) const { return found_.last + "_" + what; }
-  static std::string Of(const std::string& block, const std::string& loop) {
-    return block + "_" + loop;
+  // What roll_parts made of a block, with a suffix behind its name; none where it made no such.
+  BlockRef MadeOf(const BlockRef& block, const std::string& suffix) const {
+    return FindBlock(schedule_, block + suffix);
   }
-  static std::string At(const std::string& block, const std::string& loop) {
-    return LoopOf(block, Of(block, loop));
-  }
-  bool Exists(const std::string& block) const {
-    return !schedule_.tree().BlocksNamed(block).empty();
-  }
-  std::string ResultOf(const std::string& block) const {
-    return InfoOf(schedule_, block).accesses[0].buffer->name;
+  Buffer ResultOf(const BlockRef& block) const {
+    return DescribeBlock(schedule_, block).accesses[0].buffer;
   }
   // The keys, or the values.
-  std::string Along(const std::string& gemm, bool is_last) const {
-    BlockInfo info = InfoOf(schedule_, gemm);
+  Buffer Along(const BlockRef& gemm, bool is_last) const {
+    BlockInfo info = DescribeBlock(schedule_, gemm);
     GemmAxes axes = AxesOf(info, found_.rows.size(), is_last);
-    return OperandAlong(info, is_last ? axes.columns : axes.keys).buffer->name;
+    return OperandAlong(info, is_last ? axes.columns : axes.keys).buffer;
   }
-  std::string Query() const {
-    BlockInfo info = InfoOf(schedule_, found_.first);
-    std::string keys = Along(found_.first, false);
+  Buffer Query() const {
+    BlockInfo info = DescribeBlock(schedule_, found_.first);
+    Buffer keys = Along(found_.first, false);
     for (const BlockAccess& access : info.accesses)
-      if (!access.buffer.same(info.accesses[0].buffer) && access.buffer->name != keys)
-        return access.buffer->name;
-    Refuse("block " + found_.first + " reads one tensor");
+      if (!access.buffer.same(info.accesses[0].buffer) && access.buffer->name != keys->name)
+        return access.buffer;
+    Refuse("block " + found_.first.name() + " reads one tensor");
   }
 
   // ---- Whole steps of keys, and whole vectors of heads
@@ -291,8 +286,8 @@ class FlashDecoding {
   void Pad() {
     int64_t keys = plan_.keys * plan_.parts;
     PadBlock(found_.first, keys, key_elements() * plan_.lanes, false);
-    for (const std::string& block : found_.between) {
-      BlockInfo info = InfoOf(schedule_, block);
+    for (const BlockRef& block : found_.between) {
+      BlockInfo info = DescribeBlock(schedule_, block);
       const std::vector<size_t>& store = info.accesses[0].axes;
       std::vector<int64_t> factors(info.axes.size(), keys);
       for (size_t i = 0; i < found_.rows.size(); ++i) factors[store[i]] = 1;
@@ -305,43 +300,44 @@ class FlashDecoding {
       if (!Divides(factors[i], info.axes[i].extent)) return true;
     return false;
   }
-  void PadBlock(const std::string& gemm, int64_t keys, int64_t columns, bool is_last) {
-    BlockInfo info = InfoOf(schedule_, gemm);
+  void PadBlock(const BlockRef& gemm, int64_t keys, int64_t columns, bool is_last) {
+    BlockInfo info = DescribeBlock(schedule_, gemm);
     GemmAxes axes = AxesOf(info, found_.rows.size(), is_last);
     std::vector<int64_t> factors(info.axes.size(), 1);
     factors[axes.keys] = keys;
     factors[axes.columns] = columns;
     if (!Pads(info, factors)) return;
-    schedule_.PadEinsum(gemm, factors);
-    for (const BlockAccess& access : info.accesses)
-      if (std::string copy = access.buffer->name + "_pad"; !access.store && Exists(copy))
-        padded_.push_back(copy);
-    std::erase(padded_, info.accesses[0].buffer->name + "_pad");
-    Try(&schedule_,
-        [&](Schedule* attempt) { attempt->ComputeInline(info.accesses[0].buffer->name + "_pad"); });
+    PaddedEinsum padded = schedule_.PadEinsum(gemm, factors);
+    padded_.insert(padded_.end(), padded.operands.begin(), padded.operands.end());
+    if (padded.result)
+      Try(&schedule_, [&](Schedule* attempt) { attempt->ComputeInline(padded.result); });
   }
 
   // ---- The nest
 
   // A copy of an operand in registers. What pads an operand copies it, too.
-  std::string CopyOf(const std::string& block, const std::string& operand) {
-    std::string copy = operand;
-    if (Contains(padded_, copy))
+  CopyRef CopyOf(const BlockRef& block, const Buffer& operand) {
+    auto padded = std::find_if(padded_.begin(), padded_.end(),
+                               [&](const CopyRef& copy) { return copy.buffer().Is(operand); });
+    CopyRef copy;
+    if (padded != padded_.end()) {
+      copy = *padded;
       schedule_.SetScope(copy, StorageScope::kLocal);
-    else
-      copy = schedule_.CacheRead(block, copy, StorageScope::kLocal, Name(operand));
+    } else {
+      copy = schedule_.CacheRead(block, operand, StorageScope::kLocal, Name(operand->name));
+    }
     FusePrologue(&schedule_, copy, Producers::kCheap);
     return copy;
   }
 
-  BlockLoops LoopsFor(const std::string& block) const {
+  BlockLoops LoopsFor(const BlockRef& block) const {
     size_t rows = found_.rows.size();
     BlockLoops loops;
     if (block != found_.first && block != found_.last) {
       RowBlock found = AttentionRows(schedule_, block, rows);
-      return {found.rows, found.keys, ""};
+      return {found.rows, found.keys, {}};
     }
-    BlockInfo info = InfoOf(schedule_, block);
+    BlockInfo info = DescribeBlock(schedule_, block);
     GemmAxes axes = AxesOf(info, rows, block == found_.last);
     for (size_t i = 0; i < rows; ++i)
       loops.rows.push_back(info.axes[info.accesses[0].axes[i]].loop);
@@ -351,26 +347,31 @@ class FlashDecoding {
   }
 
   void Tile() {
-    Names blocks = {found_.first};
+    BlockRefs blocks = {found_.first};
     blocks.insert(blocks.end(), found_.between.begin(), found_.between.end());
     blocks.push_back(found_.last);
-    std::vector<Names> outer;
-    for (const std::string& block : blocks) outer.push_back(TileBlock(block));
+    std::vector<LoopRefs> outer;
+    for (const BlockRef& block : blocks) {
+      NamedLoops own(block);
+      outer.push_back(TileBlock(block, block == found_.first  ? &first_
+                                       : block == found_.last ? &last_
+                                                              : &own));
+    }
     for (size_t level = 0; level < outer[0].size(); ++level)
       for (size_t i = 1; i < blocks.size(); ++i)
-        schedule_.FuseSiblings(LoopOf(blocks[i - 1], outer[i - 1][level]),
-                               LoopOf(blocks[i], outer[i][level]));
+        schedule_.FuseSiblings(outer[i - 1][level].Of(blocks[i - 1]),
+                               outer[i][level].Of(blocks[i]));
     // What is left of a row that is cut is no axis, and has a dimension of the grid of its own.
-    for (const std::string& loop : outer.back())
+    for (const LoopRef& loop : outer.back())
       (Contains(cut_, loop) ? tiles_ : grid_).push_back(loop);
     if (tiles_.size() > 1) Refuse("rows are cut along several axes");
   }
   // Returns the loops over other rows than those of one tile.
-  Names TileBlock(const std::string& block) {
+  LoopRefs TileBlock(const BlockRef& block, NamedLoops* own) {
     BlockLoops loops = LoopsFor(block);
-    Names outer, tiles;
+    LoopRefs outer, tiles;
     for (size_t i = 0; i < loops.rows.size(); ++i) {
-      std::string row = loops.rows[i];
+      const LoopRef& row = loops.rows[i];
       std::optional<int64_t> extent = ir::AsConstInt(found_.rows[i].extent);
       bool is_whole = extent == found_.rows[i].tile;
       if (is_whole || found_.rows[i].tile == 1) {
@@ -378,183 +379,170 @@ class FlashDecoding {
         continue;
       }
       std::string number = std::to_string(i);
-      Names split = schedule_.Split(LoopOf(block, row), {found_.rows[i].tile},
-                                    {Of(block, "r" + number), Of(block, "t" + number)});
+      LoopRefs split =
+          own->Split(&schedule_, row, {found_.rows[i].tile}, {"r" + number, "t" + number});
       outer.push_back(split[0]);
       cut_.push_back(split[0]);
       tiles.push_back(split[1]);
     }
     // Those that are fused are neighbours.
     std::stable_partition(outer.begin(), outer.end(),
-                          [&](const std::string& loop) { return !Contains(cut_, loop); });
-    schedule_.Split(LoopOf(block, loops.keys), {plan_.parts, plan_.keys},
-                    {Of(block, "jo"), Of(block, "p"), Of(block, "jt")});
-    Names order = outer;
-    order.push_back(Of(block, "p"));
-    order.push_back(Of(block, "jo"));
+                          [&](const LoopRef& loop) { return !Contains(cut_, loop); });
+    own->Split(&schedule_, loops.keys, {plan_.parts, plan_.keys}, {"jo", "p", "jt"});
+    LoopRefs order = outer;
+    order.insert(order.end(), {own->At("p"), own->At("jo")});
     order.insert(order.end(), tiles.begin(), tiles.end());
-    order.push_back(Of(block, "jt"));
+    order.push_back(own->At("jt"));
     if (!loops.columns.empty()) {
       int64_t elements = block == found_.first ? key_elements() : value_elements();
-      schedule_.Split(LoopOf(block, loops.columns), {elements}, {Of(block, "x"), Of(block, "v")});
-      order.push_back(Of(block, "x"));
-      order.push_back(Of(block, "v"));
+      own->Split(&schedule_, loops.columns, {elements}, {"x", "v"});
+      order.insert(order.end(), {own->At("x"), own->At("v")});
     }
-    schedule_.Reorder(Around(block, order));
+    schedule_.Reorder(order.Of(block));
     return outer;
   }
 
   // All but K and V: in registers.
-  void SetScopes(const std::string& sums) {
-    Names buffers = {ResultOf(found_.first), sums};
-    for (const std::string& block : found_.between) {
-      buffers.push_back(ResultOf(block));
+  void SetScopes(const BufferRef& sums) {
+    std::vector<std::string> buffers = {ResultOf(found_.first)->name, sums.name()};
+    for (const BlockRef& block : found_.between) {
+      buffers.push_back(ResultOf(block)->name);
       for (const char* suffix : {"_before", "_now", "_change"}) buffers.push_back(block + suffix);
     }
     for (const std::string& buffer : buffers)
-      if (FindAllocation(schedule_.function()->body, buffer))
-        schedule_.SetScope(buffer, StorageScope::kLocal);
+      for (const AllocateNode* made : schedule_.tree().AllocationsNamed(buffer)) {
+        schedule_.SetScope(made->buffer, StorageScope::kLocal);
+        break;
+      }
   }
 
   // A row of a copy, the innermost loop: each lane has some elements, in vectors of `bytes` each.
-  void SpreadOverLanes(const std::string& block, const Names& loops, int64_t elements,
+  void SpreadOverLanes(const BlockRef& block, const LoopRefs& loops, int64_t elements,
                        int64_t bytes) {
-    std::string x = block + "_x", v = block + "_v";
-    schedule_.Split(LoopOf(block, loops.back()), {elements}, {x, v});
-    schedule_.Bind(LoopOf(block, x), kThreadX);
+    auto [x, v] = schedule_.Split(loops.back().Of(block), {elements}, {block + "_x", block + "_v"});
+    schedule_.Bind(x.Of(block), kThreadX);
     if (bytes > 0) Vectorize(block, v, elements, target_.vector_bytes / bytes);
-    if (bytes == 0) schedule_.Unroll(LoopOf(block, v));
-    for (size_t i = 0; i + 1 < loops.size(); ++i) schedule_.Unroll(LoopOf(block, loops[i]));
+    if (bytes == 0) schedule_.Unroll(v.Of(block));
+    for (size_t i = 0; i + 1 < loops.size(); ++i) schedule_.Unroll(loops[i].Of(block));
   }
-  void Vectorize(const std::string& block, const std::string& loop, int64_t elements,
-                 int64_t lanes) {
-    if (lanes < 2) return schedule_.Unroll(LoopOf(block, loop));
-    std::string inner = loop;
+  void Vectorize(const BlockRef& block, const LoopRef& loop, int64_t elements, int64_t lanes) {
+    if (lanes < 2) return schedule_.Unroll(loop.Of(block));
+    LoopRef inner = loop;
     if (elements > lanes) {
-      Names parts = schedule_.Split(LoopOf(block, loop), {lanes}, {loop + "o", loop + "i"});
-      schedule_.Unroll(LoopOf(block, parts[0]));
+      LoopRefs parts = schedule_.Split(loop.Of(block), {lanes}, {loop + "o", loop + "i"});
+      schedule_.Unroll(parts[0].Of(block));
       inner = parts[1];
     }
-    schedule_.Vectorize(LoopOf(block, inner));
-  }
-  void SpreadSums(const std::string& block) {
-    schedule_.Bind(LoopOf(block, Of(found_.last, "x")), kThreadX);
+    schedule_.Vectorize(inner.Of(block));
   }
 
   // All that is inside of the loop over steps, and of a part, but for threads and vectors.
-  void UnrollLoops() {
-    Names unrolled;
-    for (const BlockNode* block : BlocksIn(schedule_.function()->body)) {
-      if (!IsInPart(block)) continue;
+  void UnrollLoops(const LoopRef& warps) {
+    LoopRefs unrolled;
+    for (const BlockNode* block : BlocksIn(schedule_.At(warps)->body))
       for (const ForNode* loop : NestOf(schedule_.tree(), block).loops)
         if (loop->for_kind == ForKind::kSerial)
-          unrolled.push_back(LoopOf(block->name, loop->var.name()));
-    }
-    for (const std::string& loop : unrolled) schedule_.Unroll(loop);
-  }
-  bool IsInPart(const BlockNode* block) const {
-    std::vector<const ForNode*> around = NestOf(schedule_.tree(), block).around;
-    return std::any_of(around.begin(), around.end(), [&](const ForNode* loop) {
-      return loop->var.name() == Of(found_.last, "y");
-    });
+          unrolled.push_back(LoopRef(loop).Of(schedule_.RefTo(block)));
+    for (const LoopRef& loop : unrolled) schedule_.Unroll(loop);
   }
 
-  void BindGrid() {
-    Names parts = schedule_.Split(LoopOf(found_.last, Of(found_.last, "p")), {plan_.warps},
-                                  {Of(found_.last, "pb"), Of(found_.last, "y")});
+  // Returns the loop over the warps of a thread block.
+  LoopRef BindGrid() {
+    LoopRefs parts = last_.Split(&schedule_, last_.At("p"), {plan_.warps}, {"pb", "y"});
     // The outermost first: what is bound inside is no longer looked at.
     if (!grid_.empty()) {
-      std::string blocks = grid_[0];
+      LoopRef blocks = grid_[0];
       if (grid_.size() > 1) blocks = FuseLoops(&schedule_, found_.last, grid_);
-      schedule_.Bind(LoopOf(found_.last, blocks), "blockIdx.z");
+      schedule_.Bind(blocks.Of(found_.last), "blockIdx.z");
     }
-    if (!tiles_.empty()) schedule_.Bind(LoopOf(found_.last, tiles_[0]), "blockIdx.y");
-    schedule_.Bind(LoopOf(found_.last, parts[0]), kBlockX);
-    schedule_.Bind(LoopOf(found_.last, parts[1]), kThreadY);
+    if (!tiles_.empty()) schedule_.Bind(tiles_[0].Of(found_.last), "blockIdx.y");
+    schedule_.Bind(parts[0].Of(found_.last), kBlockX);
+    schedule_.Bind(parts[1].Of(found_.last), kThreadY);
+    return parts[1].Of(found_.last);
   }
 
   // ---- The second kernel
 
   // Blocks that read a buffer, but for those that write it.
-  Names ReadersOf(const std::string& buffer) const {
-    Names readers;
+  BlockRefs ReadersOf(const Buffer& buffer) const {
+    BlockRefs readers;
     for (const BlockNode* block : BlocksIn(schedule_.function()->body)) {
       BlockInfo info = DescribeBlock(block);
       bool reads = false, writes = false;
       for (const BlockAccess& access : info.accesses)
-        if (access.buffer->name == buffer) (access.store ? writes : reads) = true;
-      if (reads && !writes) readers.push_back(block->name);
+        if (access.buffer->name == buffer->name) (access.store ? writes : reads) = true;
+      if (reads && !writes) readers.push_back(schedule_.RefTo(block));
     }
     return readers;
   }
 
   // What is made of the combined sums, in one kernel; a thread has a column.
-  void Combine(const std::string& sums) {
-    Names made;  // blocks over all parts, in their order
-    for (const std::string& block : found_.between) {
-      if (Exists(block + "_weight")) schedule_.ComputeInline(block + "_weight");
-      if (Exists(block + "_all")) made.push_back(block + "_all");
+  void Combine(Buffer sums) {
+    BlockRefs made;  // blocks over all parts, in their order
+    for (const BlockRef& block : found_.between) {
+      if (BlockRef weight = MadeOf(block, "_weight")) schedule_.ComputeInline(weight);
+      if (BlockRef all = MadeOf(block, "_all")) made.push_back(all);
     }
-    made.push_back(found_.last + "_all");
-    if (Exists(found_.last + "_divide")) made.push_back(found_.last + "_divide");
-    std::string top = made.back();
-    Names readers = ReadersOf(sums);
-    if (readers.size() == 1 && MayEnd(InfoOf(schedule_, readers[0]), sums))
+    for (const char* suffix : {"_all", "_divide"})
+      if (BlockRef block = MadeOf(found_.last, suffix)) made.push_back(block);
+    BlockRef top = made.back();
+    BlockRefs readers = ReadersOf(sums);
+    if (readers.size() == 1 && MayEnd(DescribeBlock(schedule_, readers[0]), sums))
       made.push_back(top = readers[0]);
-    BlockInfo info = InfoOf(schedule_, top);
-    Names rows;
-    std::string columns = ColumnsOf(info, sums);
+    BlockInfo info = DescribeBlock(schedule_, top);
+    LoopRefs rows;
+    LoopRef columns = ColumnsOf(info, sums);
     for (const BlockAxis& axis : info.axes)
       if (axis.loop != columns) rows.push_back(axis.loop);
-    Names order = rows;
+    LoopRefs order = rows;
     order.push_back(columns);
-    schedule_.Reorder(Around(top, order));
-    std::string row = rows[0];
+    schedule_.Reorder(order.Of(top));
+    LoopRef row = rows[0];
     if (rows.size() > 1) row = FuseLoops(&schedule_, top, rows);
     Lanes split = SplitLanes(&schedule_, top, columns, combined_columns(), TailStrategy::kGuard);
     for (size_t i = 0; i + 1 < made.size(); ++i)
       schedule_.SetScope(ResultOf(made[i]), StorageScope::kLocal);
-    schedule_.Bind(LoopOf(top, row), kBlockX);
-    schedule_.Bind(LoopOf(top, split.inner), kThreadX);
+    schedule_.Bind(row.Of(top), kBlockX);
+    schedule_.Bind(split.inner.Of(top), kThreadX);
     int64_t threads = std::min(std::min(kCombineThreads, target_.max_threads) / combined_columns(),
                                plan_.parts / kPartsOfThread);
     for (size_t i = made.size() - 1; i-- > 0;) {
-      schedule_.ComputeAt(made[i], LoopOf(top, split.inner));
+      schedule_.ComputeAt(made[i], split.inner.Of(top));
       ShareParts(made[i], PowerIn(plan_.parts, std::max<int64_t>(1, threads)));
     }
   }
   int64_t combined_columns() const { return std::min(kMostColumns, found_.columns); }
   // Threads (threadIdx.y) share the parts; each loads several at once.
-  void ShareParts(const std::string& block, int64_t threads) {
-    BlockInfo info = InfoOf(schedule_, block);
+  void ShareParts(const BlockRef& block, int64_t threads) {
+    BlockInfo info = DescribeBlock(schedule_, block);
     for (const BlockAxis& axis : info.axes) {
       if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
-      Names parts = schedule_.Split(LoopOf(block, axis.loop),
-                                    {PowerIn(plan_.parts / threads, kUnrolledParts), threads},
-                                    {axis.loop + "_o", axis.loop + "_i", axis.loop + "_y"});
-      schedule_.Unroll(LoopOf(block, parts[1]));
-      if (threads > 1) schedule_.Bind(LoopOf(block, parts[2]), kThreadY);
+      LoopRefs parts = schedule_.Split(axis.loop.Of(block),
+                                       {PowerIn(plan_.parts / threads, kUnrolledParts), threads},
+                                       {axis.loop + "_o", axis.loop + "_i", axis.loop + "_y"});
+      schedule_.Unroll(parts[1].Of(block));
+      if (threads > 1) schedule_.Bind(parts[2].Of(block), kThreadY);
     }
   }
   // The loop of a block that runs along the columns of sums.
-  static std::string ColumnsOf(const BlockInfo& info, const std::string& sums) {
+  static LoopRef ColumnsOf(const BlockInfo& info, const Buffer& sums) {
     for (const BlockAccess& access : info.accesses)
-      if (access.buffer->name == sums && access.by_axes && !access.axes.empty())
+      if (access.buffer->name == sums->name && access.by_axes && !access.axes.empty())
         return info.axes[access.axes.back()].loop;
-    return "";
+    return {};
   }
   // Whether an epilogue may be computed with the sums: each of its elements is of one.
-  bool MayEnd(const BlockInfo& info, const std::string& sums) const {
+  bool MayEnd(const BlockInfo& info, const Buffer& sums) const {
     bool spatial = std::all_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
       return axis.kind == IterKind::kSpatial && !axis.loop.empty();
     });
     if (!spatial || info.accesses.empty() || !info.accesses[0].store) return false;
     for (const BlockAccess& access : info.accesses)
-      if (access.buffer->name == sums &&
+      if (access.buffer->name == sums->name &&
           (!access.by_axes || access.axes.size() != found_.rows.size() + 1))
         return false;
     return info.axes.size() == found_.rows.size() + 1 && !ColumnsOf(info, sums).empty() &&
-           NestOf(schedule_.tree(), FindBlockNamed(schedule_, info.name)).around.empty();
+           NestOf(schedule_.tree(), schedule_.At(info.ref)).around.empty();
   }
 
   static constexpr int64_t kMostColumns = 256;  // of a thread block
@@ -563,8 +551,9 @@ class FlashDecoding {
   Decoding found_;
   const P& plan_;
   const TargetInfo& target_;
-  Names padded_;              // operands that pad_einsum copies
-  Names grid_, tiles_, cut_;  // loops over rows: whole axes, and what is left of those that are cut
+  NamedLoops first_, last_;      // of the GEMMs
+  CopyRefs padded_;              // operands that pad_einsum copies
+  LoopRefs grid_, tiles_, cut_;  // over rows: whole axes, and what is left of those that are cut
 };
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,

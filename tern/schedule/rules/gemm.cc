@@ -42,13 +42,12 @@ bool HasThreads(const Schedule& schedule, const BlockNode* block) {
 }
 
 // Made ahead, and for other blocks too: these would have to make it at every call.
-bool IsPrepackedForOthers(const Schedule& schedule, const std::string& block,
-                          const Buffer& buffer) {
+bool IsPrepackedForOthers(const Schedule& schedule, const BlockRef& block, const Buffer& buffer) {
   if (!IsConstant(schedule, buffer->name)) return false;
   int readers = 0;
   for (const BlockNode* other : BlocksIn(schedule.function()->body))
     for (const BlockAccess& access : DescribeBlock(other).accesses)
-      readers += !access.store && access.buffer.same(buffer) && other->name != block;
+      readers += !access.store && access.buffer.same(buffer) && other != schedule.At(block);
   return readers > 0;
 }
 
@@ -64,27 +63,27 @@ bool HasCalls(const BlockNode* block) {
 }
 
 // Whether a producer is nobody else's.
-bool IsOwnOf(const Schedule& schedule, const std::string& producer, const std::string& block) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, producer));
+bool IsOwnOf(const Schedule& schedule, const BlockRef& producer, const BlockRef& block) {
+  BlockInfo info = DescribeBlock(schedule, producer);
   for (const BlockNode* other : BlocksIn(schedule.function()->body))
-    if (other->name != block && other->name != producer &&
+    if (other != schedule.At(block) && other != schedule.At(producer) &&
         Touches(AsStmt(other), info.accesses[0].buffer))
       return false;
   return true;
 }
 
-// A block that computes something that another one reads; "" for none.
-std::string ProducerFor(const Schedule& schedule, const std::string& block, Producers producers) {
-  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(schedule, block)).accesses) {
-    std::string producer = access.store ? "" : ProducerOf(schedule, access.buffer);
+// A block that computes something that another one reads, or none.
+BlockRef ProducerFor(const Schedule& schedule, const BlockRef& block, Producers producers) {
+  for (const BlockAccess& access : DescribeBlock(schedule, block).accesses) {
+    BlockRef producer = access.store ? BlockRef() : ProducerOf(schedule, access.buffer);
     if (producer.empty() || IsPrepackedForOthers(schedule, block, access.buffer)) continue;
     if (producers == Producers::kAll && IsSubsampled(schedule, producer)) continue;
     if (producers != Producers::kAll && !IsOwnOf(schedule, producer, block)) continue;
     // What is computed again for every tile has to be cheap.
-    if (producers == Producers::kCheap && HasCalls(FindBlockNamed(schedule, producer))) continue;
+    if (producers == Producers::kCheap && HasCalls(schedule.At(producer))) continue;
     return producer;
   }
-  return "";
+  return {};
 }
 
 bool MayBeDynamic(const BlockAxis& axis, Sizes sizes) {
@@ -154,7 +153,7 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
       gemm.dynamic_batch |= !extent;
       continue;
     }
-    auto take = [&](std::optional<size_t>* number, std::string* loop, int64_t* into) {
+    auto take = [&](std::optional<size_t>* number, LoopRef* loop, int64_t* into) {
       if (*number) return false;
       *number = i;
       *loop = axis.loop;
@@ -188,7 +187,8 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
     bool is_a = dim_of(axes.m) < rank;
     GemmOperand& operand = is_a ? gemm.a : gemm.b;
     if (!operand.name.empty()) return {};
-    operand = {access.buffer->name,
+    operand = {access.buffer,
+               access.buffer->name,
                access.buffer->dtype,
                rank,
                dim_of(is_a ? axes.m : axes.n),
@@ -197,9 +197,9 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
     if (operand.own_dim == rank || operand.k_dim == rank) return {};
   }
   if (gemm.a.name.empty() || gemm.b.name.empty()) return {};
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
+  Nest nest = NestOf(schedule.tree(), schedule.At(block.ref));
   if (!nest.around.empty()) return {};
-  gemm.epilogue = FindEpilogue(schedule, block.name, gemm.c);
+  gemm.epilogue = FindEpilogue(schedule, block.ref, gemm.c);
   return gemm;
 }
 
@@ -213,9 +213,9 @@ Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
          " is not indexed by batch, M, N and K alone, one loop each");
 }
 
-Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes,
+Gemm RequireGemm(const Schedule& schedule, const BlockRef& block, Sizes sizes,
                  BatchAxes batch_axes) {
-  return RequireGemm(schedule, DescribeBlock(FindBlockNamed(schedule, block)), sizes, batch_axes);
+  return RequireGemm(schedule, DescribeBlock(schedule, block), sizes, batch_axes);
 }
 
 void GuessSizes(Gemm* gemm, const TargetInfo& target) {
@@ -235,10 +235,10 @@ Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& mu
                       : role == AxisRole::kK        ? multiples.k
                                                     : 1);
   }
-  schedule->PadEinsum(block.name, factors);
-  Try(schedule,
-      [&](Schedule* attempt) { attempt->ComputeInline(block.accesses[0].buffer->name + "_pad"); });
-  return RequireGemm(*schedule, block.name, sizes, batch_axes);
+  PaddedEinsum padded = schedule->PadEinsum(block.ref, factors);
+  if (padded.result)
+    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(padded.result); });
+  return RequireGemm(*schedule, block.ref, sizes, batch_axes);
 }
 
 bool IsConstant(const Schedule& schedule, const std::string& buffer) {
@@ -250,71 +250,69 @@ bool IsConstant(const Schedule& schedule, const std::string& buffer) {
                      [&](const Buffer& one) { return one->name == buffer; });
 }
 
-Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block) {
-  const BlockNode* node = FindBlockNamed(schedule, block);
+LoopRefs LoopsOfAxes(const Schedule& schedule, const BlockRef& block) {
+  const BlockNode* node = schedule.At(block);
   Nest nest = NestOf(schedule.tree(), node);
-  Schedule::Names loops;
+  LoopRefs loops;
   for (const BlockIter& iter : node->iters) {
     auto it = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const ForNode* loop) {
       return ir::UsesVar(iter.binding, loop->var.node());
     });
-    loops.push_back(it == nest.loops.end() ? "" : (*it)->var.name());
+    loops.push_back(it == nest.loops.end() ? LoopRef() : LoopRef(*it));
   }
   return loops;
 }
 
-std::string ProducerOf(const Schedule& schedule, const Buffer& buffer) {
+BlockRef ProducerOf(const Schedule& schedule, const Buffer& buffer) {
   const Stmt& body = schedule.function()->body;
-  if (!AllocationOf(body, buffer)) return "";
+  if (!AllocationOf(body, buffer)) return {};
   for (const BlockNode* block : BlocksIn(body)) {
     BlockInfo info = DescribeBlock(block);
     bool writes =
         !info.accesses.empty() && info.accesses[0].store && info.accesses[0].buffer.same(buffer);
+    if (!writes) continue;
     // What has threads already is a kernel, and stays one.
-    if (writes) return IsSpatial(info) && !HasThreads(schedule, block) ? info.name : "";
+    return IsSpatial(info) && !HasThreads(schedule, block) ? schedule.RefTo(block) : BlockRef();
   }
-  return "";
+  return {};
 }
 
-std::string FindReader(const Schedule& schedule, const std::string& block, const Buffer& result) {
+BlockRef FindReader(const Schedule& schedule, const BlockRef& block, const Buffer& result) {
   const Stmt& body = schedule.function()->body;
-  if (!AllocationOf(body, result)) return "";
-  std::string reader;
+  if (!AllocationOf(body, result)) return {};
+  BlockRef reader;
   for (const BlockNode* other : BlocksIn(body)) {
-    if (other->name == block || !Touches(AsStmt(other), result)) continue;
-    if (!IsSpatial(DescribeBlock(other)) || !reader.empty()) return "";
-    reader = other->name;
+    if (other == schedule.At(block) || !Touches(AsStmt(other), result)) continue;
+    if (!IsSpatial(DescribeBlock(other)) || reader) return {};
+    reader = schedule.RefTo(other);
   }
   return reader;
 }
 
-std::string FindEpilogue(const Schedule& schedule, const std::string& block, const Buffer& result) {
-  std::string reader = FindReader(schedule, block, result);
-  if (reader.empty()) return "";
-  const BlockNode* node = FindBlockNamed(schedule, reader);
+BlockRef FindEpilogue(const Schedule& schedule, const BlockRef& block, const Buffer& result) {
+  BlockRef reader = FindReader(schedule, block, result);
+  if (!reader) return {};
+  const BlockNode* node = schedule.At(reader);
   // One that stands in loops with others is a part of theirs.
   bool is_alone = NestOf(schedule.tree(), node).around.empty();
-  return is_alone && ReadsByAxes(DescribeBlock(node), result) ? reader : "";
+  return is_alone && ReadsByAxes(DescribeBlock(node), result) ? reader : BlockRef();
 }
 
-void FuseEpilogue(Schedule* schedule, const std::string& block, const Buffer& result) {
-  std::string epilogue = FindReader(*schedule, block, result);
-  if (!epilogue.empty())
+void FuseEpilogue(Schedule* schedule, const BlockRef& block, const Buffer& result) {
+  if (BlockRef epilogue = FindReader(*schedule, block, result))
     Try(schedule, [&](Schedule* attempt) { attempt->ReverseComputeInline(epilogue); });
 }
 
-std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                             tir::StorageScope scope) {
-  if (gemm.epilogue.empty())
-    return schedule->CacheWrite(block, gemm.c->name, scope, block + "_acc");
-  schedule->SetScope(gemm.c->name, scope);
+BlockRef KeepAccumulators(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
+                          StorageScope scope) {
+  if (gemm.epilogue.empty()) return schedule->CacheWrite(block, gemm.c, scope, block + "_acc");
+  schedule->SetScope(gemm.c, scope);
   return gemm.epilogue;
 }
 
-void FusePrologue(Schedule* schedule, const std::string& block, Producers producers) {
-  for (std::string producer = ProducerFor(*schedule, block, producers);
-       !producer.empty() &&
-       Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(producer); });)
+void FusePrologue(Schedule* schedule, const BlockRef& block, Producers producers) {
+  for (BlockRef producer = ProducerFor(*schedule, block, producers);
+       producer && Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(producer); });)
     producer = ProducerFor(*schedule, block, producers);
 }
 
@@ -327,7 +325,7 @@ bool IsChannelIndex(const Expr& index, const BlockAxis& axis) {
 }
 
 void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
-  Schedule::Names taps, channels;
+  LoopRefs taps, channels;
   for (const BlockAxis& axis : block.axes) {
     if (axis.kind != IterKind::kReduce || axis.loop.empty()) continue;
     bool is_index = true;
@@ -339,7 +337,7 @@ void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block) {
   if (taps.empty() || channels.empty()) return;
   taps.insert(taps.end(), channels.begin(), channels.end());
   // Floats are not summed in another order unless the function allows it.
-  Try(schedule, [&](Schedule* attempt) { attempt->Reorder(Around(block.name, taps)); });
+  Try(schedule, [&](Schedule* attempt) { attempt->Reorder(taps.Of(block.ref)); });
 }
 
 namespace {
@@ -362,8 +360,8 @@ IndexMap SwapLastTwo(size_t rank) {
 
 }  // namespace
 
-void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes) {
-  const BlockNode* block = FindBlockNamed(*schedule, operand);
+void PutContiguousLast(Schedule* schedule, const CopyRef& operand, int64_t vector_bytes) {
+  const BlockNode* block = schedule->At(operand);
   const ir::BufferLoadNode* load = CopiedBy(block);
   if (!load) return;
   int64_t lanes = vector_bytes / load->buffer->dtype.bytes();
@@ -374,18 +372,18 @@ void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t v
   schedule->TransformLayout(operand, SwapLastTwo(rank));
 }
 
-bool SwapNarrow(Schedule* schedule, const std::string& block, const std::string& a,
+bool SwapNarrow(Schedule* schedule, const BlockRef& block, const BlockRef& a,
                 int64_t vector_bytes) {
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic);
   int64_t lanes = vector_bytes / gemm.c->dtype.bytes();
   if (gemm.dynamic_n || gemm.n >= lanes || (!gemm.dynamic_m && gemm.m < 2 * lanes)) return false;
-  const BlockNode* copy = FindBlockNamed(*schedule, a);
+  const BlockNode* copy = schedule->At(a);
   const ir::BufferLoadNode* load = CopiedBy(copy);
   size_t rank = copy->iters.size();
   if (!load ||
       (!IsContiguous(copy, load, rank - 1, lanes) && !IsContiguous(copy, load, rank - 2, lanes)))
     return false;
-  schedule->TransformLayout(gemm.c->name, SwapLastTwo(gemm.c->shape.size()));
+  schedule->TransformLayout(gemm.c, SwapLastTwo(gemm.c->shape.size()));
   return true;
 }
 
@@ -405,7 +403,7 @@ Schedule::Names SharedAxes(const BlockInfo& block) {
   return shared;
 }
 
-bool HasCheapProducer(const Schedule& schedule, const std::string& block) {
+bool HasCheapProducer(const Schedule& schedule, const BlockRef& block) {
   return !ProducerFor(schedule, block, Producers::kCheap).empty();
 }
 
@@ -419,20 +417,21 @@ IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::stri
   return IndexMap::Parse("(" + from + ") -> (" + others + to + ")");
 }
 
-void CopyRowsOfA(Schedule* schedule, const std::string& block, const GemmOperand& a,
-                 const std::string& copy) {
-  schedule->CacheRead(block, a.name, StorageScope::kGlobal, copy);
+CopyRef CopyRowsOfA(Schedule* schedule, const BlockRef& block, const GemmOperand& a,
+                    const std::string& name) {
+  CopyRef copy = schedule->CacheRead(block, a.buffer, StorageScope::kGlobal, name);
   schedule->TransformLayout(copy, PackedLayout(a.rank, a.own_dim, a.k_dim, "x, k"));
+  return copy;
 }
 
-void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
-               int64_t lanes, const Schedule::Names& names, bool unroll, TailStrategy tail) {
+void StoreTile(Schedule* schedule, const BlockRef& block, const LoopRefs& loops, int64_t lanes,
+               const Schedule::Names& names, bool unroll, TailStrategy tail) {
   if (loops.empty()) return;
-  schedule->Split(LoopOf(block, loops.back()), {lanes}, names, tail);
-  schedule->Vectorize(LoopOf(block, names[1]));
+  auto [vectors, lane] = schedule->Split(loops.back().Of(block), {lanes}, names, tail);
+  schedule->Vectorize(lane.Of(block));
   if (!unroll) return;
-  schedule->Unroll(LoopOf(block, names[0]));
-  if (loops.size() > 1) schedule->Unroll(LoopOf(block, loops[loops.size() - 2]));
+  schedule->Unroll(vectors.Of(block));
+  if (loops.size() > 1) schedule->Unroll(loops[loops.size() - 2].Of(block));
 }
 
 }  // namespace tern::schedule

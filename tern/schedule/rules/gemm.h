@@ -15,6 +15,7 @@ namespace tern::schedule {
 
 // A or B.
 struct GemmOperand {
+  tir::Buffer buffer;
   std::string name;
   DataType dtype;
   size_t rank = 0;
@@ -30,16 +31,16 @@ struct GemmOperand {
 // N is the last one of C.
 struct Gemm {
   struct Loops {
-    std::string m, n, k;
-    Schedule::Names batch;
+    LoopRef m, n, k;
+    LoopRefs batch;
   } loops;
   int64_t batch = 1, m = 0, n = 0, k = 0;  // extents; a guess where they are dynamic
   bool dynamic_m = false, dynamic_n = false, dynamic_k = false, dynamic_batch = false;
   GemmOperand a, b;
   tir::Buffer c;
   size_t c_m_dim = 0;
-  // The elementwise block that alone reads C, where C is allocated by the function; "" for none.
-  std::string epilogue;
+  // The elementwise block that alone reads C, where C is allocated by the function, or none.
+  BlockRef epilogue;
 
   double flops() const;
   bool is_dynamic() const { return dynamic_m || dynamic_n || dynamic_k; }
@@ -59,7 +60,7 @@ std::optional<Gemm> MatchGemm(const Schedule& schedule, const BlockInfo& block, 
 Gemm RequireGemm(const Schedule& schedule, const BlockInfo& block, Sizes sizes,
                  BatchAxes batch_axes = BatchAxes::kShared);
 // The same of a block as it is now.
-Gemm RequireGemm(const Schedule& schedule, const std::string& block, Sizes sizes,
+Gemm RequireGemm(const Schedule& schedule, const BlockRef& block, Sizes sizes,
                  BatchAxes batch_axes = BatchAxes::kShared);
 
 // Dynamic extents become what the target takes as likely.
@@ -77,35 +78,32 @@ Gemm PadGemm(Schedule* schedule, const BlockInfo& block, const GemmMultiples& mu
 // a block outside of all loops that computes with such values alone is prepacked, once.
 bool IsConstant(const Schedule& schedule, const std::string& buffer);
 
-// The loops of a block's nest, one for each axis; "" where the axis has a single value. The axes of
-// a copy are its dimensions.
-Schedule::Names LoopsOfAxes(const Schedule& schedule, const std::string& block);
+// The loops of a block's nest, one for each axis; none where the axis has a single value. The axes
+// of a copy are its dimensions.
+LoopRefs LoopsOfAxes(const Schedule& schedule, const BlockRef& block);
 
-// The block that computes a buffer of the function's own element by element; "" for none.
-std::string ProducerOf(const Schedule& schedule, const tir::Buffer& buffer);
-// The block that alone reads the result of another, where it has spatial axes alone. "" for none.
-std::string FindReader(const Schedule& schedule, const std::string& block,
-                       const tir::Buffer& result);
+// The block that computes a buffer of the function's own element by element, or none.
+BlockRef ProducerOf(const Schedule& schedule, const tir::Buffer& buffer);
+// The block that alone reads the result of another, where it has spatial axes alone, or none.
+BlockRef FindReader(const Schedule& schedule, const BlockRef& block, const tir::Buffer& result);
 // The same, where it reads each element at its axes, in their order: an epilogue.
-std::string FindEpilogue(const Schedule& schedule, const std::string& block,
-                         const tir::Buffer& result);
+BlockRef FindEpilogue(const Schedule& schedule, const BlockRef& block, const tir::Buffer& result);
 
 // Fused epilogue: the reader is computed in the block that writes the result, where it can be.
-void FuseEpilogue(Schedule* schedule, const std::string& block, const tir::Buffer& result);
+void FuseEpilogue(Schedule* schedule, const BlockRef& block, const tir::Buffer& result);
 
 // C is in a buffer of its own scope, the accumulators. Returns the block that reads them: the
 // epilogue, or a copy to C.
-std::string KeepAccumulators(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                             tir::StorageScope scope);
+BlockRef KeepAccumulators(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
+                          tir::StorageScope scope);
 
 // Which producers: all; those that no other block reads; or of these only those that call no
 // function, for a block that runs several times for an element.
 enum class Producers { kAll, kOwn, kCheap };
 // Fused prologue: elementwise producers that a block reads are computed in it.
-void FusePrologue(Schedule* schedule, const std::string& block,
-                  Producers producers = Producers::kAll);
+void FusePrologue(Schedule* schedule, const BlockRef& block, Producers producers = Producers::kAll);
 // Whether there is one that would be, of the cheap ones.
-bool HasCheapProducer(const Schedule& schedule, const std::string& block);
+bool HasCheapProducer(const Schedule& schedule, const BlockRef& block);
 
 // Whether an index is a reduction axis, or that of a group's part: g * extent + axis.
 bool IsChannelIndex(const ir::Expr& index, const BlockAxis& axis);
@@ -115,12 +113,11 @@ void MakeChannelsInnermost(Schedule* schedule, const BlockInfo& block);
 // The last two dimensions of an operand that im2col made change places where neighbours of the one
 // before are neighbours in what it is made of; where vectors are asked for, in groups of those, and
 // unless neighbours of the last one are, too.
-void PutContiguousLast(Schedule* schedule, const std::string& operand, int64_t vector_bytes = 0);
+void PutContiguousLast(Schedule* schedule, const CopyRef& operand, int64_t vector_bytes = 0);
 // After im2col, whose copy of A is given. Where N has fewer columns than a vector has lanes, as in
 // NHWC with groups of few channels, M and N change places if vectors of A can be copied. Returns
 // whether they did.
-bool SwapNarrow(Schedule* schedule, const std::string& block, const std::string& a,
-                int64_t vector_bytes);
+bool SwapNarrow(Schedule* schedule, const BlockRef& block, const BlockRef& a, int64_t vector_bytes);
 // The spatial axes that both factors of a product have: a batch.
 Schedule::Names SharedAxes(const BlockInfo& block);
 
@@ -132,13 +129,13 @@ IndexMap PackedLayout(size_t rank, size_t own_dim, size_t k_dim, const std::stri
 inline constexpr int64_t kLeastTransposedRows = 16;
 // A copy of an M-contiguous A, K-contiguous, which the GEMM reads instead. It is a block of its
 // own, for the rules of transpositions.
-void CopyRowsOfA(Schedule* schedule, const std::string& block, const GemmOperand& a,
-                 const std::string& copy);
+CopyRef CopyRowsOfA(Schedule* schedule, const BlockRef& block, const GemmOperand& a,
+                    const std::string& copy);
 
 // The innermost loop that moved a block into a tile, `loops`, becomes vectors of so many lanes; the
 // loop over vectors and the one around it are unrolled. The tail is that of the split.
-void StoreTile(Schedule* schedule, const std::string& block, const Schedule::Names& loops,
-               int64_t lanes, const Schedule::Names& names, bool unroll = true,
+void StoreTile(Schedule* schedule, const BlockRef& block, const LoopRefs& loops, int64_t lanes,
+               const Schedule::Names& names, bool unroll = true,
                TailStrategy tail = TailStrategy::kLoop);
 
 }  // namespace tern::schedule

@@ -91,51 +91,52 @@ class GroupAttention : AttentionScheduler {
         last(&schedule_, parts_.last, values_, plan_);
     size_t rank = scores_.c->shape.size();
     std::vector<RowBlock> between = RowBlocks();
-    schedule_.SetScope(scores_.c->name, kElements);
+    schedule_.SetScope(scores_.c, kElements);
     for (const RowBlock& block : between)
-      if (!block.reduces) schedule_.SetScope(block.result->name, kElements);
-    std::string v_shared = CopyToShared(parts_.last, values_.b, last.Name("bs")),
-                k_shared = CopyToShared(parts_.first, scores_.b, first.Name("bs")),
-                q_shared = CopyToShared(parts_.first, scores_.a, first.Name("as"));
-    std::string reader = values_.epilogue, sums = values_.c->name;
-    if (reader.empty())
-      sums = reader = schedule_.CacheWrite(parts_.last, sums, kElements, last.Name("acc"));
-    else
+      if (!block.reduces) schedule_.SetScope(block.result, kElements);
+    CopyRef v_shared = CopyToShared(parts_.last, values_.b, last.Name("bs")),
+            k_shared = CopyToShared(parts_.first, scores_.b, first.Name("bs")),
+            q_shared = CopyToShared(parts_.first, scores_.a, first.Name("as"));
+    BlockRef reader = values_.epilogue;
+    BufferRef sums = values_.c;
+    if (reader.empty()) {
+      CopyRef copy = schedule_.CacheWrite(parts_.last, sums, kElements, last.Name("acc"));
+      reader = copy;
+      sums = copy;
+    } else {
       schedule_.SetScope(sums, kElements);
-    Tile(first, last, between);
-    Names stored =
+    }
+    Tile(&first, &last, between);
+    LoopRefs stored =
         schedule_.ReverseComputeAt(reader, last.At("ib"), {reader + "_i", reader + "_j"});
     schedule_.Roll(first.At("jo"), last.At("jo"));
-    Names rows = RowBuffers(between);
-    for (const std::string& buffer : rows) schedule_.SetScope(buffer, StorageScope::kWarp);
+    BufferRefs rows = RowBuffers(between);
+    for (const BufferRef& buffer : rows) schedule_.SetScope(buffer, StorageScope::kWarp);
     BindGrid(last.At("ib"), plan_.tile_m);
+    parts_of_lanes_.resize(between.size());
     for (size_t i = 0; i < between.size(); ++i)
-      if (between[i].reduces) ReduceByLanes(parts_.between[i]);
+      if (between[i].reduces) ReduceByLanes(i);
     // Each of the lanes that need them has a copy.
     schedule_.Replicate(rows, kCopies, IndexMap::Parse("(j) -> (j % 8 // 2)"));
-    std::string init =
-        schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
-    Names of_sums;
+    BlockRef init = schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
+    BlockRefs of_sums;
     for (const char* suffix : {"_init", "_scale", "_divide"})
-      if (Exists(parts_.last + suffix)) of_sums.push_back(parts_.last + suffix);
+      if (BlockRef made = MadeOf(parts_.last, suffix)) of_sums.push_back(made);
     schedule_.Bind(first.At("ig"), "threadIdx.z");
     schedule_.Bind(last.At("ig"), "threadIdx.z");
-    for (const std::string& block : of_sums)
-      schedule_.Bind(LoopOf(block, last.Name("ig")), "threadIdx.z");
-    std::string jo = last.Name("jo");
-    Names qs = schedule_.ComputeAt(q_shared, LoopOf(parts_.first, last.Name("ib")),
-                                   {first.Name("asi"), first.Name("ask")}),
-          ks = schedule_.ComputeAt(k_shared, LoopOf(parts_.first, jo),
-                                   {first.Name("bsj"), first.Name("bsk")}),
-          vs = schedule_.ComputeAt(v_shared, LoopOf(parts_.last, jo),
-                                   {last.Name("bsk"), last.Name("bsj")});
-    for (const std::string& buffer : rows) SetRowLayout(buffer, rank, "");
+    for (const BlockRef& block : of_sums) schedule_.Bind(last.At(block, "ig"), "threadIdx.z");
+    LoopRef jo = last.At("jo");
+    LoopRefs qs = schedule_.ComputeAt(q_shared, last.At("ib").Of(parts_.first),
+                                      {first.Name("asi"), first.Name("ask")}),
+             ks = schedule_.ComputeAt(k_shared, jo.Of(parts_.first),
+                                      {first.Name("bsj"), first.Name("bsk")}),
+             vs = schedule_.ComputeAt(v_shared, jo, {last.Name("bsk"), last.Name("bsj")});
+    for (const BufferRef& buffer : rows) SetRowLayout(buffer, rank, "");
     for (size_t i = 0; i < between.size(); ++i)
-      if (between[i].reduces) SetRowLayout(parts_.between[i] + "_part", rank, "k, ");
-    SetGroupFragmentLayout(&schedule_, scores_.c->name, rank, plan_.tile_n);
+      if (between[i].reduces) SetRowLayout(parts_of_lanes_[i], rank, "k, ");
+    SetGroupFragmentLayout(&schedule_, scores_.c, rank, plan_.tile_n);
     for (const RowBlock& block : between)
-      if (!block.reduces)
-        SetGroupFragmentLayout(&schedule_, block.result->name, rank, plan_.tile_n);
+      if (!block.reduces) SetGroupFragmentLayout(&schedule_, block.result, rank, plan_.tile_n);
     SetGroupFragmentLayout(&schedule_, sums, rank, head());
     SetMatrixLayout(&schedule_, q_shared, scores_.a.rank, kByColumns);
     SetMatrixLayout(&schedule_, k_shared, scores_.b.rank, kByColumns);
@@ -144,26 +145,27 @@ class GroupAttention : AttentionScheduler {
     first.ShareAmongThreads(k_shared, ks, "bs");
     last.ShareAmongThreads(v_shared, vs, "bs");
 
-    ShareElements(init, first.Name("ii"), first.Name("ji"), plan_.tile_n, 0);
+    ShareElements(init, first.At("ii"), first.At("ji"), plan_.tile_n, 0);
     for (size_t i = 0; i < between.size(); ++i) {
-      const std::string& block = parts_.between[i];
       if (between[i].reduces)
-        ShareRows(block);
+        ShareRows(i);
       else
-        ShareElements(block, block + "_ii", block + "_ji", plan_.tile_n, plan_.groups());
+        ShareElements(parts_.between[i], rows_[i].At("ii"), rows_[i].At("ji"), plan_.tile_n,
+                      plan_.groups());
     }
-    for (const std::string& block : of_sums)
-      ShareElements(block, last.Name("ii"), values_.loops.n, head(), 0);
+    for (const BlockRef& block : of_sums)
+      ShareElements(block, last.At("ii"), values_.loops.n, head(), 0);
     schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], head(),
                                         plan_.groups(), reader + "_e", kPairNeighbours,
-                                        kPairNeighbours, true));
+                                        kPairNeighbours, true)
+                            .vector);
     schedule_.Unroll(first.At("lk"));
     schedule_.Unroll(last.At("lk"));
     schedule_.Tensorize(first.At("ii"), fmt::format("{}_{}_{}_{}", prefix_, first.OperandLayout(),
                                                     plan_.tile_n, type));
     schedule_.Tensorize(
         last.At("ii"), fmt::format("{}_r{}_{}_{}", prefix_, last.OperandLayout()[1], head(), type));
-    PipelineCopies(jo, {k_shared, v_shared});
+    PipelineCopies(jo.Of({}), {k_shared, v_shared});
   }
 
  private:
@@ -174,52 +176,46 @@ class GroupAttention : AttentionScheduler {
 
   int64_t head() const { return *ir::AsConstInt(values_.c->shape.back()); }
 
-  void Tile(const GroupSteps& first, const GroupSteps& last, const std::vector<RowBlock>& between) {
-    auto split = [&](const std::string& block, const std::string& loop,
-                     const std::vector<int64_t>& factors,
-                     const Names& names) { schedule_.Split(LoopOf(block, loop), factors, names); };
-    for (const GroupSteps* one : {&first, &last}) {
-      bool is_first = one == &first;
-      split(is_first ? parts_.first : parts_.last, (is_first ? scores_ : values_).loops.m,
-            {plan_.groups(), kGroupBlock}, {one->Name("ib"), one->Name("ig"), one->Name("ii")});
-    }
-    split(parts_.first, scores_.loops.n, {plan_.tile_n}, {first.Name("jo"), first.Name("ji")});
-    split(parts_.first, scores_.loops.k, {kGroupBlock}, {first.Name("lk"), first.Name("li")});
+  void Tile(GroupSteps* first, GroupSteps* last, const std::vector<RowBlock>& between) {
+    first->Split(scores_.loops.m, {plan_.groups(), kGroupBlock}, {"ib", "ig", "ii"});
+    last->Split(values_.loops.m, {plan_.groups(), kGroupBlock}, {"ib", "ig", "ii"});
+    first->Split(scores_.loops.n, {plan_.tile_n}, {"jo", "ji"});
+    first->Split(scores_.loops.k, {kGroupBlock}, {"lk", "li"});
     Order(parts_.first, scores_.loops.batch,
-          {first.Name("ib"), first.Name("jo"), first.Name("ig"), first.Name("lk"), first.Name("ii"),
-           first.Name("ji"), first.Name("li")});
+          {first->At("ib"), first->At("jo"), first->At("ig"), first->At("lk"), first->At("ii"),
+           first->At("ji"), first->At("li")});
     TileRows(between, plan_.tile_m, plan_.tile_n);
-    split(parts_.last, values_.loops.k, {plan_.tile_n / kGroupBlock, kGroupBlock},
-          {last.Name("jo"), last.Name("lk"), last.Name("li")});
+    last->Split(values_.loops.k, {plan_.tile_n / kGroupBlock, kGroupBlock}, {"jo", "lk", "li"});
     Order(parts_.last, values_.loops.batch,
-          {last.Name("ib"), last.Name("jo"), last.Name("ig"), last.Name("lk"), last.Name("ii"),
-           values_.loops.n, last.Name("li")});
+          {last->At("ib"), last->At("jo"), last->At("ig"), last->At("lk"), last->At("ii"),
+           values_.loops.n, last->At("li")});
     FuseNests();
   }
 
   // A lane reduces its own elements of a row, and then the parts of the four that have some.
-  void ReduceByLanes(const std::string& block) {
-    schedule_.Split(LoopOf(block, block + "_ji"), {plan_.tile_n / 8, kCopies, 2},
-                    {block + "_ja", block + "_n", block + "_l", block + "_v"});
-    std::string part = schedule_.Rfactor(LoopOf(block, block + "_l"), block + "_part");
-    schedule_.SetScope(part, StorageScope::kWarp);
+  void ReduceByLanes(size_t i) {
+    const BlockRef& block = parts_.between[i];
+    rows_[i].Split(&schedule_, LoopAround(schedule_, block, rows_[i].At("ji")),
+                   {plan_.tile_n / 8, kCopies, 2}, {"ja", "n", "l", "v"});
+    parts_of_lanes_[i] = schedule_.Rfactor(rows_[i].At("l"), block + "_part");
+    schedule_.SetScope(parts_of_lanes_[i], StorageScope::kWarp);
   }
 
   // Results of rows, and what roll keeps of them.
-  Names RowBuffers(const std::vector<RowBlock>& between) const {
-    Names rows;
+  BufferRefs RowBuffers(const std::vector<RowBlock>& between) const {
+    BufferRefs rows;
     for (size_t i = 0; i < between.size(); ++i) {
       if (!between[i].reduces) continue;
-      rows.push_back(between[i].result->name);
+      rows.push_back(between[i].result);
       for (const char* suffix : {"_before", "_now", "_change"})
-        if (std::string buffer = parts_.between[i] + suffix;
-            FindAllocation(schedule_.function()->body, buffer))
-          rows.push_back(buffer);
+        for (const AllocateNode* made :
+             schedule_.tree().AllocationsNamed(parts_.between[i] + suffix))
+          rows.push_back(made->buffer);
     }
     return rows;
   }
   // `steps`: a dimension between that of the rows and that of lanes.
-  void SetRowLayout(const std::string& buffer, size_t rank, const std::string& steps) {
+  void SetRowLayout(const BufferRef& buffer, size_t rank, const std::string& steps) {
     std::string batch;
     for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
     schedule_.TransformLayout(
@@ -228,36 +224,37 @@ class GroupAttention : AttentionScheduler {
                                             batch, steps)));
   }
 
-  void ShareElements(const std::string& block, const std::string& rows, const std::string& columns,
+  void ShareElements(const BlockRef& block, const LoopRef& rows, const LoopRef& columns,
                      int64_t count, int64_t groups) {
     schedule_.Unroll(
-        ShareAmongLanes(&schedule_, block, rows, columns, count, groups, block + "_e"));
+        ShareAmongLanes(&schedule_, block, rows, columns, count, groups, block + "_e").vector);
   }
-  void ShareRows(const std::string& name) {
-    std::string rows = name + "_ii", part = name + "_part";
-    ShareRowsAmongLanes(&schedule_, part, rows, name + "_l", plan_.groups(), {name + "_n"},
-                        part + "_e");
-    schedule_.Unroll(LoopOf(part, name + "_v"));
-    ShareRowsAmongLanes(&schedule_, name, rows, name + "_q", plan_.groups(), {name + "_l"},
-                        name + "_e");
+  void ShareRows(size_t i) {
+    const BlockRef& block = parts_.between[i];
+    const NamedLoops& loops = rows_[i];
+    const CopyRef& part = parts_of_lanes_[i];
+    ShareRowsAmongLanes(&schedule_, part, loops.At("ii"), loops.At("l"), plan_.groups(),
+                        {loops.At("n")}, part + "_e");
+    schedule_.Unroll(LoopAround(schedule_, part, loops.At("v")));
+    // Replicate's loop is the innermost.
+    auto copies = [&](const BlockRef& of) { return NestLoops(schedule_, of).back(); };
+    ShareRowsAmongLanes(&schedule_, block, loops.At("ii"), copies(block), plan_.groups(),
+                        {loops.At("l")}, block + "_e");
     for (const char* suffix : kRowSuffixes)
-      if (std::string block = name + suffix; Exists(block))
-        ShareRowsAmongLanes(&schedule_, block, rows, block + "_q", plan_.groups(), {},
-                            block + "_e");
+      if (BlockRef made = MadeOf(block, suffix))
+        ShareRowsAmongLanes(&schedule_, made, loops.At("ii"), copies(made), plan_.groups(), {},
+                            made + "_e");
   }
 
   // Copies of later tiles of keys are under way while one is computed with.
-  void PipelineCopies(const std::string& loop, const Names& copies) {
+  void PipelineCopies(const LoopRef& loop, const BlockRefs& copies) {
     if (plan_.stages < 2) return;
-    const ForNode* node = nullptr;
-    for (const ForNode* one : LoopsIn(schedule_.function()->body))
-      if (one->var.name() == loop) node = one;
-    Stmt body = node->body;
+    Stmt body = schedule_.At(loop)->body;
     while (const auto* allocation = body.As<AllocateNode>()) body = allocation->body;
     std::vector<int64_t> stages;
     for (const Stmt& stmt : body.As<SeqNode>()->stmts) {
       std::vector<const BlockNode*> blocks = BlocksIn(stmt);
-      bool copies_tile = blocks.size() == 1 && Contains(copies, blocks[0]->name);
+      bool copies_tile = blocks.size() == 1 && Contains(copies, schedule_.RefTo(blocks[0]));
       stages.push_back(copies_tile ? 0 : plan_.stages - 1);
     }
     std::optional<PipelineRoles> roles;
@@ -268,6 +265,7 @@ class GroupAttention : AttentionScheduler {
   const P& plan_;
   int64_t multiprocessors_;
   std::string prefix_;
+  CopyRefs parts_of_lanes_;  // of the blocks between that reduce
 };
 
 bool IsConstant(const Gemm& gemm) {

@@ -119,7 +119,7 @@ EpilogueWork WorkOfEpilogue(const Schedule& schedule, const Gemm& gemm) {
   EpilogueWork work{0, static_cast<double>(gemm.c->dtype.bytes())};
   if (gemm.epilogue.empty()) return work;
   constexpr int64_t kStored = 3;
-  BlockInfo block = DescribeBlock(FindBlockNamed(schedule, gemm.epilogue));
+  BlockInfo block = DescribeBlock(schedule, gemm.epilogue);
   work.operations = static_cast<double>(std::max<int64_t>(block.operations - kStored, 0));
   work.bytes = 0;
   for (const BlockAccess& access : block.accesses)
@@ -194,7 +194,7 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
 class GroupScheduler : public GroupSteps {
  public:
   // `exchanges`: lanes exchange accumulators before they store them.
-  GroupScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
+  GroupScheduler(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
                  const std::string& type, const P& plan, const GroupInstructions& instructions,
                  bool exchanges)
       : GroupSteps(schedule, block, gemm, plan, plan.takes_turns() ? 0 : plan.groups()),
@@ -206,38 +206,40 @@ class GroupScheduler : public GroupSteps {
         exchanges_(exchanges) {}
 
   void Run() {
-    std::string reader = KeepSums();
-    std::string tile = Tile();
-    std::string left = CopyToShared(gemm_.a), right = CopyToShared(gemm_.b);
+    BlockRef reader = KeepSums();
+    LoopRef tile = Tile();
+    CopyRef left = CopyToShared(gemm_.a), right = CopyToShared(gemm_.b);
     if (reader.empty()) reader = CopySums();
-    std::string acc = sums_;  // as the instructions have them
-    Names exchanged;
+    BufferRef acc = sums_;  // as the instructions have them
+    CopyRef own;
+    LoopRefs exchanged;
     if (exchanges_) {
-      acc = schedule_.CacheWrite(block_, sums_, kSumsScope, Name("own"));
-      exchanged = schedule_.ReverseComputeAt(acc, tile, {Name("ri"), Name("rj")});
+      acc = own = schedule_.CacheWrite(block_, sums_, kSumsScope, Name("own"));
+      exchanged = schedule_.ReverseComputeAt(own, tile, {Name("ri"), Name("rj")});
     }
-    Names stored = schedule_.ReverseComputeAt(reader, tile, {Name("ci"), Name("cj")});
-    schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
-    Names right_copy = schedule_.ComputeAt(right, At("lo"), {Name("bsk"), Name("bsj")});
-    Names left_copy = schedule_.ComputeAt(left, At("lo"), {Name("asi"), Name("ask")});
+    LoopRefs stored = schedule_.ReverseComputeAt(reader, tile, {Name("ci"), Name("cj")});
+    BlockRef init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
+    LoopRefs right_copy = schedule_.ComputeAt(right, At("lo"), {Name("bsk"), Name("bsj")});
+    LoopRefs left_copy = schedule_.ComputeAt(left, At("lo"), {Name("asi"), Name("ask")});
     SetGroupFragmentLayout(&schedule_, acc, gemm_.c->shape.size(), plan_.tile_n);
     SetBlockLayout(left, gemm_.a.rank);
     SetBlockLayout(right, gemm_.b.rank);
     ShareAmongThreads(left, left_copy, "as");
     ShareAmongThreads(right, right_copy, "bs");
-    ShareGroups(Name("init") + "." + Name("ig"));
-    schedule_.Unroll(ShareAmongLanes(&schedule_, Name("init"), Name("ii"), Name("ji"), plan_.tile_n,
-                                     0, Name("f")));
+    ShareGroups(At(init, "ig"));
+    schedule_.Unroll(
+        ShareAmongLanes(&schedule_, init, At("ii"), At("ji"), plan_.tile_n, 0, Name("f")).vector);
     ShareGroups(At("ig"));
     schedule_.Tensorize(At("ii"), intrinsic_);
-    if (exchanges_) Exchange(acc, exchanged);
+    if (exchanges_) Exchange(own, exchanged);
     int64_t neighbours = exchanges_ ? kRowNeighbours : kPairNeighbours;
     int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
-    schedule_.Vectorize(ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
-                                        groups(), Name("e"), neighbours, vector));
-    if (groups() == 0) schedule_.Unroll(LoopOf(reader, Name("eb")));
+    SharedElements shared = ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
+                                            groups(), Name("e"), neighbours, vector);
+    schedule_.Vectorize(shared.vector);
+    if (groups() == 0) schedule_.Unroll(shared.blocks);
     if (plan_.roles > 0)
-      for (const std::string& tensor : TilesReadBy(reader))
+      for (const tir::Buffer& tensor : TilesReadBy(reader))
         Try(&schedule_, [&](Schedule* attempt) { LoadAhead(attempt, reader, tensor); });
     if (plan_.roles == 0 || !Try(&schedule_, [&](Schedule* attempt) { SplitRoles(attempt); }))
       PipelineCopies();
@@ -245,11 +247,10 @@ class GroupScheduler : public GroupSteps {
 
  private:
   // Returns the last loop of the grid.
-  std::string Tile() {
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.tile_m / kGroupBlock, kGroupBlock},
-                    {Name("ib"), Name("ig"), Name("ii")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.tile_n}, {Name("jb"), Name("ji")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k}, {Name("lo"), Name("li")});
+  LoopRef Tile() {
+    Split(gemm_.loops.m, {plan_.tile_m / kGroupBlock, kGroupBlock}, {"ib", "ig", "ii"});
+    Split(gemm_.loops.n, {plan_.tile_n}, {"jb", "ji"});
+    Split(gemm_.loops.k, {plan_.tile_k}, {"lo", "li"});
     return OrderLoops({"ig", "ii", "ji", "li"}, RowsOfTiles());
   }
 
@@ -257,46 +258,50 @@ class GroupScheduler : public GroupSteps {
   // not aligned, the loop is pipelined as without roles.
   void SplitRoles(Schedule* schedule) const {
     int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
-    schedule->Pipeline(Name("lo"), {0, 0, stages - 1}, {0},
+    schedule->Pipeline(loops_.Bare("lo"), {0, 0, stages - 1}, {0},
                        PipelineRoles{plan_.stages + kLateVersions, multiprocessors_,
                                      plan_.takes_turns() ? kTurns : 1});
   }
 
   // Tensors of 16 bits of which the epilogue reads the element that it stores.
-  Names TilesReadBy(const std::string& reader) const {
-    Names tensors;
+  std::vector<tir::Buffer> TilesReadBy(const BlockRef& reader) const {
+    std::vector<tir::Buffer> tensors;
     if (!exchanges_ || gemm_.epilogue.empty()) return tensors;
-    std::vector<Access> accesses = AccessesOf(AsStmt(FindBlockNamed(schedule_, reader)));
+    std::vector<Access> accesses = AccessesOf(AsStmt(schedule_.At(reader)));
     auto store = std::find_if(accesses.begin(), accesses.end(),
                               [](const Access& access) { return access.store; });
     for (const Access& access : accesses) {
+      bool is_known = std::any_of(tensors.begin(), tensors.end(), [&](const tir::Buffer& tensor) {
+        return tensor->name == access.buffer->name;
+      });
       bool is_other = !access.store && access.buffer->scope == tir::StorageScope::kGlobal &&
-                      access.buffer->dtype.bits() == 16 && !Contains(tensors, access.buffer->name);
+                      access.buffer->dtype.bits() == 16 && !is_known;
       if (is_other &&
           std::equal(access.indices.begin(), access.indices.end(), store->indices.begin(),
                      store->indices.end(), [](const ir::Expr& a, const ir::Expr& b) {
                        return ir::StructuralEqual(a, b);
                      }))
-        tensors.push_back(access.buffer->name);
+        tensors.push_back(access.buffer);
     }
     return tensors;
   }
   // A lane loads all that it reads of such a tensor before it uses the first of it, instead of
   // waiting for memory once for every 16 bytes.
-  void LoadAhead(Schedule* schedule, const std::string& reader, const std::string& tensor) {
+  void LoadAhead(Schedule* schedule, const BlockRef& reader, const tir::Buffer& tensor) {
     size_t rank = gemm_.c->shape.size();
-    std::string copy = schedule->CacheRead(reader, tensor, kSumsScope, Name("ahead"));
-    Names loops = LoopsOfAxes(*schedule, copy);
-    if (loops.size() != rank) Refuse("rows and columns of " + tensor + " are no axes");
+    CopyRef copy = schedule->CacheRead(reader, tensor, kSumsScope, Name("ahead"));
+    LoopRefs loops = LoopsOfAxes(*schedule, copy);
+    if (loops.size() != rank) Refuse("rows and columns of " + tensor->name + " are no axes");
     SetGroupRowLayout(schedule, copy, rank, plan_.tile_n);
-    schedule->Vectorize(ShareAmongLanes(schedule, copy, loops[rank - 2], loops[rank - 1],
-                                        plan_.tile_n, groups(), Name("h"), kRowNeighbours,
-                                        kRowNeighbours));
-    if (groups() == 0) schedule->Unroll(LoopOf(copy, Name("hb")));
+    SharedElements shared =
+        ShareAmongLanes(schedule, copy, loops[rank - 2], loops[rank - 1], plan_.tile_n, groups(),
+                        Name("h"), kRowNeighbours, kRowNeighbours);
+    schedule->Vectorize(shared.vector);
+    if (groups() == 0) schedule->Unroll(shared.blocks);
   }
 
   // A loop over blocks of 64 rows: each is a group's, or all are.
-  void ShareGroups(const std::string& loop) {
+  void ShareGroups(const LoopRef& loop) {
     if (groups() > 0)
       schedule_.Bind(loop, "threadIdx.z");
     else
@@ -310,32 +315,33 @@ class GroupScheduler : public GroupSteps {
   }
 
   // The accumulators are a fragment, the block that reads them the epilogue or a copy.
-  std::string KeepSums() {
-    sums_ = gemm_.c->name;
+  BlockRef KeepSums() {
     if (!gemm_.epilogue.empty()) schedule_.SetScope(sums_, kSumsScope);
     return gemm_.epilogue;
   }
-  std::string CopySums() {
-    return sums_ = schedule_.CacheWrite(block_, gemm_.c->name, kSumsScope, Name("acc"));
+  BlockRef CopySums() {
+    CopyRef copy = schedule_.CacheWrite(block_, gemm_.c, kSumsScope, Name("acc"));
+    sums_ = copy;
+    return copy;
   }
 
   // A lane gets neighbours of a row.
-  void Exchange(const std::string& block, const Names& loops) {
+  void Exchange(const BlockRef& block, const LoopRefs& loops) {
     SetGroupRowLayout(&schedule_, sums_, gemm_.c->shape.size(), plan_.tile_n);
-    schedule_.Split(LoopOf(block, loops[0]), {kGroupBlock}, {Name("rg"), Name("rr")});
-    ShareGroups(LoopOf(block, Name("rg")));
-    schedule_.Tensorize(LoopOf(block, Name("rr")),
-                        fmt::format("{}_rows_{}{}", prefix_, plan_.tile_n,
-                                    gemm_.c->dtype.is_float() ? "" : "_s32"));
+    auto [groups, rows] =
+        schedule_.Split(loops[0].Of(block), {kGroupBlock}, {Name("rg"), Name("rr")});
+    ShareGroups(groups.Of(block));
+    schedule_.Tensorize(rows.Of(block), fmt::format("{}_rows_{}{}", prefix_, plan_.tile_n,
+                                                    gemm_.c->dtype.is_float() ? "" : "_s32"));
   }
-  int64_t BytesWrittenBy(const std::string& block) const {
-    for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule_, block))))
+  int64_t BytesWrittenBy(const BlockRef& block) const {
+    for (const Access& access : AccessesOf(AsStmt(schedule_.At(block))))
       if (access.store) return std::max<int64_t>(access.buffer->dtype.bytes(), 1);
     return kCopyBytes;
   }
 
   // Blocks of 64 rows of 128 bytes, one behind the other for one instruction.
-  void SetBlockLayout(const std::string& buffer, size_t rank) {
+  void SetBlockLayout(const BufferRef& buffer, size_t rank) {
     SetMatrixLayout(&schedule_, buffer, rank,
                     fmt::format("j // {0}, i // 64, i % 64 * {0} + j % {0}", plan_.tile_k));
   }
@@ -343,7 +349,8 @@ class GroupScheduler : public GroupSteps {
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
   const P& plan_;
   int64_t multiprocessors_;
-  std::string prefix_, intrinsic_, sums_;
+  std::string prefix_, intrinsic_;
+  BufferRef sums_ = gemm_.c;
   bool exchanges_;
 };
 
@@ -363,12 +370,12 @@ std::string TypeOf(const Schedule& schedule, const Gemm& gemm) {
 }
 
 // Operands of other sizes than 16 bits are read along K.
-void PutStepsLast(Schedule* schedule, const std::string& block, const Gemm& gemm,
+void PutStepsLast(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
                   const TargetInfo& target) {
   if (gemm.a.dtype.bits() == 16) return;
   for (const GemmOperand& operand : {gemm.a, gemm.b}) {
     if (operand.k_contiguous()) continue;
-    BlockInfo info = DescribeBlock(FindBlockNamed(*schedule, block));
+    BlockInfo info = DescribeBlock(*schedule, block);
     for (const BlockAccess& access : info.accesses)
       if (!access.store && access.buffer->name == operand.name) {
         CopyWithDimLast(schedule, block, access.buffer, operand.k_dim, target);
@@ -379,16 +386,16 @@ void PutStepsLast(Schedule* schedule, const std::string& block, const Gemm& gemm
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const Wanted<P>& want, int64_t multiprocessors) {
-  PutChannelsLast(schedule, block.name, target);
-  Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
+  PutChannelsLast(schedule, block.ref, target);
+  Gemm gemm = RequireDeviceGemm(schedule, block.ref, target);
   TypeOf(*schedule, gemm);
   CheckMatrixDims(gemm, target);
   if (std::min({gemm.m, gemm.n, gemm.k}) < kGroupBlock)
     Refuse("M, N or K is less than " + std::to_string(kGroupBlock));
   if (gemm.c->dtype.is_float() && !tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  PutStepsLast(schedule, block.name, gemm, target);
-  gemm = RequireDeviceGemm(schedule, block.name, target);
+  PutStepsLast(schedule, block.ref, gemm, target);
+  gemm = RequireDeviceGemm(schedule, block.ref, target);
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want, multiprocessors);
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
@@ -399,7 +406,7 @@ bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
   if (gemm.dynamic_n || gemm.n % kRowNeighbours != 0) return false;
   if (gemm.epilogue.empty()) return true;
   ir::Expr stored, loaded;
-  for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule, gemm.epilogue))))
+  for (const Access& access : AccessesOf(AsStmt(schedule.At(gemm.epilogue))))
     if (access.store)
       stored = access.indices.back();
     else if (access.buffer.same(gemm.c))
@@ -409,7 +416,7 @@ bool StoresNeighbours(const Schedule& schedule, const Gemm& gemm) {
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const GroupInstructions& instructions, const P& plan) {
-  GemmPart part = SplitK(schedule, block.name, plan, target);
+  GemmPart part = SplitK(schedule, block.ref, plan, target);
   std::string type = TypeOf(*schedule, part.gemm);
   bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);

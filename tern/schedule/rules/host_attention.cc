@@ -45,8 +45,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 constexpr const char* kGemmRule = "packed_matmul";
 // Rows of a block, about; no more than three times as many.
 constexpr int64_t kBlockRows = 16;
@@ -114,19 +112,16 @@ Plan GemmPlan(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, cons
   if (gemm.dynamic_m) wanted.fields.emplace_back("pack_a", tile.copies_rows ? 1 : 0);
   std::vector<Plan> plans = GemmRule().planned.plans(schedule, block, target, &wanted);
   if (plans.empty())
-    Refuse(block.name + " has no plan of " + std::to_string(tile.block_m) + " rows at a time");
+    Refuse(block.ref + " has no plan of " + std::to_string(tile.block_m) + " rows at a time");
   return *std::min_element(plans.begin(), plans.end(),
                            [](const Plan& a, const Plan& b) { return a.cycles < b.cycles; });
 }
 
-BlockInfo InfoOf(const Schedule& schedule, const std::string& block) {
-  return DescribeBlock(FindBlockNamed(schedule, block));
-}
-
 // The GEMM that comes first.
 BlockInfo FirstOf(const Schedule& schedule, const BlockInfo& block) {
-  for (const std::string& member : block.members)
-    if (BlockInfo info = InfoOf(schedule, member); info.kind == BlockKind::kMatmul) return info;
+  for (const BlockRef& member : block.member_refs)
+    if (BlockInfo info = DescribeBlock(schedule, member); info.kind == BlockKind::kMatmul)
+      return info;
   Refuse("there is no GEMM before it");
 }
 
@@ -143,7 +138,7 @@ void CheckNoDotProducts(const Schedule& schedule, const BlockInfo& gemm, const T
 
 std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
                                  const TargetInfo& target, const Wanted<AttentionPlan>& want) {
-  BlockInfo first = FirstOf(*schedule, block), last = InfoOf(*schedule, block.name);
+  BlockInfo first = FirstOf(*schedule, block), last = DescribeBlock(*schedule, block.ref);
   Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamic),
        values = RequireGemm(*schedule, last, Sizes::kDynamic);
   CheckNoDotProducts(*schedule, first, target);
@@ -170,29 +165,34 @@ std::vector<AttentionPlan> Plans(Schedule* schedule, const BlockInfo& block,
   return plans;
 }
 
-// The row chains and single blocks that attention consists of, but those named, in their order.
-std::vector<BlockInfo> PartsOf(const Schedule& schedule, const BlockInfo& block, Names others) {
-  std::vector<BlockInfo> found, all = DescribeBlocks(schedule.function());
-  const Names apart = others;
+// The row chains and single blocks that attention consists of, but those given, in their order.
+std::vector<BlockInfo> PartsOf(const Schedule& schedule, const BlockInfo& block,
+                               const BlockRefs& apart) {
+  std::vector<BlockInfo> found, all = DescribeBlocks(schedule);
+  BlockRefs others = apart;
   for (BlockInfo& one : all) {
-    std::erase_if(one.members, [&](const std::string& name) { return Contains(apart, name); });
-    others.insert(others.end(), one.members.begin(), one.members.end());
+    std::erase_if(one.member_refs, [&](const BlockRef& ref) { return Contains(apart, ref); });
+    std::erase_if(one.members, [&](const std::string& name) {
+      return std::any_of(apart.begin(), apart.end(),
+                         [&](const BlockRef& ref) { return ref.name() == name; });
+    });
+    others.insert(others.end(), one.member_refs.begin(), one.member_refs.end());
   }
   for (const BlockInfo& one : all)
-    if ((one.name == block.name || Contains(block.members, one.name)) &&
-        !Contains(others, one.name))
+    if ((one.ref == block.ref || Contains(block.member_refs, one.ref)) &&
+        !Contains(others, one.ref))
       found.push_back(one);
   return found;
 }
 
 // The outer loops of a block's nest, as many as there are rows.
-Names RowLoops(const Schedule& schedule, const std::string& block, size_t rows) {
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
+LoopRefs RowLoops(const Schedule& schedule, const BlockRef& block, size_t rows) {
+  Nest nest = NestOf(schedule.tree(), schedule.At(block));
   std::vector<const ForNode*> all = nest.around;
   all.insert(all.end(), nest.loops.begin(), nest.loops.end());
   if (all.size() < rows) Refuse("the loops of the rows are not the outer ones");
-  Names loops;
-  for (size_t i = 0; i < rows; ++i) loops.push_back(all[i]->var.name());
+  LoopRefs loops;
+  for (size_t i = 0; i < rows; ++i) loops.emplace_back(all[i]);
   return loops;
 }
 
@@ -207,16 +207,16 @@ class HostAttention {
         serial_(Serial(target)) {}
 
   void Run() {
-    int64_t work = WorkOf(schedule_, block_.name);
+    int64_t work = WorkOf(schedule_, block_.ref);
     BlockInfo first = FirstOf(schedule_, block_);
     std::vector<BlockInfo> between = BlocksBetween(first);
     Levels levels = ApplyGemm(first, {plan_.block_m, plan_.first_tile_m, plan_.first_tile_n, true});
     for (const BlockInfo& one : between) {
       RuleResult result = ApplyRules(&schedule_, one, serial_);
       if (result.rule.empty()) Refuse("no rule takes " + one.name);
-      levels = Fuse(levels, SplitRows(one.name));
+      levels = Fuse(levels, SplitRows(one.ref));
     }
-    Levels last = ApplyGemm(InfoOf(schedule_, block_.name),
+    Levels last = ApplyGemm(DescribeBlock(schedule_, block_.ref),
                             {plan_.block_m, plan_.second_tile_m, plan_.second_tile_n, false});
     Parallelize(Fuse(levels, last), work);
   }
@@ -225,53 +225,49 @@ class HostAttention {
   // The loops of a nest that are fused with those of others, outermost first: the batch, blocks of
   // rows.
   struct Levels {
-    std::string block;
-    Names loops;
+    BlockRef block;
+    LoopRefs loops;
   };
 
   // Row chains and single blocks, without the epilogue of the first GEMM.
   std::vector<BlockInfo> BlocksBetween(const BlockInfo& first) {
     gemm_ = RequireGemm(schedule_, first, Sizes::kDynamic);
-    return PartsOf(schedule_, block_, {first.name, block_.name, gemm_.epilogue});
+    return PartsOf(schedule_, block_, {first.ref, block_.ref, gemm_.epilogue});
   }
 
   Levels ApplyGemm(const BlockInfo& block, const GemmTile& tile) {
     Gemm gemm = RequireGemm(schedule_, block, Sizes::kDynamic);
     Plan plan = GemmPlan(&schedule_, block, gemm, tile, serial_);
     GemmRule().planned.apply(&schedule_, block, serial_, &plan);
-    Levels levels{block.name, gemm.loops.batch};
-    levels.loops.push_back(block.name + "_ib");
-    return levels;
+    // Those of the batch as they were, and the next one, over blocks of rows.
+    return {block.ref, RowLoops(schedule_, block.ref, gemm.loops.batch.size() + 1)};
   }
 
   // The loops of the rows, which are a nest's outer ones, cut as those of a GEMM are.
-  Levels SplitRows(const std::string& block) {
-    Names loops = RowLoops(schedule_, block, block_.rows.size());
-    std::string row = loops.back();
-    loops.pop_back();
-    std::string blocks = Fresh(row + "_ib"), inner = Fresh(row + "_ii");
-    schedule_.Split(LoopOf(block, row), {plan_.block_m}, {blocks, inner});
-    loops.push_back(blocks);
+  Levels SplitRows(const BlockRef& block) {
+    LoopRefs loops = RowLoops(schedule_, block, block_.rows.size());
+    LoopRef row = loops.back();
+    loops.back() = schedule_.Split(
+        row.Of(block), {plan_.block_m},
+        {FreshLoopName(schedule_, row + "_ib"), FreshLoopName(schedule_, row + "_ii")})[0];
     return {block, loops};
   }
-  std::string Fresh(const std::string& name) const { return FreshLoopName(schedule_, name); }
 
   Levels Fuse(const Levels& a, const Levels& b) {
     if (a.loops.size() != b.loops.size()) Refuse("the loops of the rows are not the outer ones");
     for (size_t i = 0; i < a.loops.size(); ++i)
-      schedule_.FuseSiblings(LoopOf(a.block, a.loops[i]), LoopOf(b.block, b.loops[i]));
+      schedule_.FuseSiblings(a.loops[i].Of(a.block), b.loops[i].Of(b.block));
     return b;
   }
 
   void Parallelize(const Levels& levels, int64_t work) {
-    Names batch(levels.loops.begin(), levels.loops.end() - 1);
+    LoopRefs batch(levels.loops.begin(), levels.loops.end() - 1);
     int64_t parts = 1;  // a dynamic batch is taken as a long one
-    const BlockNode* node = FindBlockNamed(schedule_, levels.block);
-    for (const ForNode* loop : NestOf(schedule_.tree(), node).around)
-      if (Contains(batch, loop->var.name()))
-        parts *= ir::AsConstInt(loop->extent).value_or(kBatchParts);
+    for (const LoopRef& loop : batch)
+      parts *= ir::AsConstInt(schedule_.At(loop)->extent).value_or(kBatchParts);
     bool by_rows = parts < kBatchParts && !batch.empty();
-    ParallelizeOuter(&schedule_, levels.block, work, target_, &plan_, by_rows ? batch.back() : "");
+    ParallelizeOuter(&schedule_, levels.block, work, target_, &plan_,
+                     by_rows ? batch.back() : LoopRef());
   }
 
   Schedule& schedule_;
@@ -288,11 +284,10 @@ void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
 }
 
 // Fuses the outer loops of two blocks, as many as there are axes of the batch.
-void FuseBatch(Schedule* schedule, const std::string& before, const std::string& block,
-               size_t batch) {
-  Names outer = RowLoops(*schedule, before, batch), loops = RowLoops(*schedule, block, batch);
+void FuseBatch(Schedule* schedule, const BlockRef& before, const BlockRef& block, size_t batch) {
+  LoopRefs outer = RowLoops(*schedule, before, batch), loops = RowLoops(*schedule, block, batch);
   for (size_t i = 0; i < batch; ++i)
-    schedule->FuseSiblings(LoopOf(before, outer[i]), LoopOf(block, loops[i]));
+    schedule->FuseSiblings(outer[i].Of(before), loops[i].Of(block));
 }
 
 // The axes of the batch are the first ones of the rows.
@@ -311,24 +306,24 @@ void ApplyOfBatch(Schedule* schedule, const BlockInfo& block, const TargetInfo& 
   if (parts < kLeastBatchParts)
     Refuse("the batch has " + std::to_string(parts) + " parts; expected " +
            std::to_string(kLeastBatchParts) + " or more");
-  int64_t work = WorkOf(*schedule, block.name);
+  int64_t work = WorkOf(*schedule, block.ref);
   BlockInfo first = FirstOf(*schedule, block);
   Gemm scores = RequireGemm(*schedule, first, Sizes::kDynamic);
   std::vector<BlockInfo> between =
-      PartsOf(*schedule, block, {first.name, block.name, scores.epilogue});
-  auto first_steps = PrepareDotMatmul(schedule, first.name, target);
+      PartsOf(*schedule, block, {first.ref, block.ref, scores.epilogue});
+  auto first_steps = PrepareDotMatmul(schedule, first.ref, target);
   if (!first_steps) Refuse("no dot-product instructions multiply " + first.name);
-  std::string before = first.name;
+  BlockRef before = first.ref;
   for (const BlockInfo& part : between) {
     if (ApplyRules(schedule, part, Serial(target)).rule.empty())
       Refuse("no rule takes " + part.name);
-    FuseBatch(schedule, before, part.name, batch);
-    before = part.name;
+    FuseBatch(schedule, before, part.ref, batch);
+    before = part.ref;
   }
-  auto last_steps = PrepareDotMatmul(schedule, block.name, target);
+  auto last_steps = PrepareDotMatmul(schedule, block.ref, target);
   if (!last_steps) Refuse("no dot-product instructions multiply " + block.name);
-  FuseBatch(schedule, before, block.name, batch);
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  FuseBatch(schedule, before, block.ref, batch);
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
   for (const auto& steps : {first_steps, last_steps}) steps->pack();
   for (const auto& steps : {first_steps, last_steps}) steps->multiply();
 }
@@ -343,15 +338,15 @@ void ApplySingleQuery(Schedule* schedule, const BlockInfo& block, const TargetIn
     if (!is_batch && !ir::IsConst(block.axes[row].extent, 1)) Refuse("there are several queries");
     batch += is_batch;
   }
-  int64_t work = WorkOf(*schedule, block.name);
-  std::string before;
+  int64_t work = WorkOf(*schedule, block.ref);
+  BlockRef before;
   for (const BlockInfo& part : PartsOf(*schedule, block, {})) {
     if (ApplyRules(schedule, part, Serial(target)).rule.empty())
       Refuse("no rule takes " + part.name);
-    if (!before.empty()) FuseBatch(schedule, before, part.name, batch);
-    before = part.name;
+    if (!before.empty()) FuseBatch(schedule, before, part.ref, batch);
+    before = part.ref;
   }
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
 }
 
 }  // namespace

@@ -82,11 +82,11 @@ void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo
   if (!(by_rows * kLeastGain < by_columns))
     Refuse("it is estimated to be hardly faster: " + CyclesText(by_rows) + " cycles, and " +
            CyclesText(by_columns) + " with vectors along N");
-  BlockRef product = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  BlockRef product = block.ref;
   LoopRefs loops = {LoopRef(), LoopRef()};
   for (const BlockAxis& axis : block.axes)
     if (axis.loop == gemm.loops.n || axis.loop == gemm.loops.m)
-      loops[axis.loop == gemm.loops.n ? 0 : 1] = axis.own_loop;
+      loops[axis.loop == gemm.loops.n ? 0 : 1] = axis.loop;
   CopyRef copy = StoreTransposed(schedule, product, gemm);
   schedule->Reorder(loops.Of(product));
   // Before the GEMM, whose epilogue it would be: one that stores by elements.
@@ -94,8 +94,7 @@ void ChannelVectors(Schedule* schedule, const BlockInfo& block, const TargetInfo
   // Others may transpose it back: transposed_matmul, where M is a few vectors of few lanes.
   for (const char* rule : {"packed_matmul", "implicit_gemm"}) {
     PlanRequest request{block.name, rule, {}};
-    RuleResult result =
-        ApplyRules(schedule, DescribeBlock(schedule->At(product)), target, &request);
+    RuleResult result = ApplyRules(schedule, DescribeBlock(*schedule, product), target, &request);
     if (!result.rule.empty()) return;
   }
   Refuse("no rule takes the transposed GEMM");

@@ -40,8 +40,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Pixels of a tile, and accumulators: as many as have registers with the weights of a 3 x 3 window
 // and their inputs.
 constexpr int64_t kTilePixels = 4, kMostAccumulators = 16;
@@ -136,40 +134,43 @@ void PutGroupsLast(Schedule* schedule, const BlockInfo& block, size_t group,
   for (const BlockAccess& access : block.accesses) {
     if (access.store || access.buffer.same(block.accesses[0].buffer)) continue;
     if (std::optional<size_t> dim = DimBeforeLast(access, block.axes[group]))
-      CopyWithDimLast(schedule, block.name, access.buffer, *dim, target);
+      CopyWithDimLast(schedule, block.ref, access.buffer, *dim, target);
   }
 }
 
 // What reads the accumulators. Where the result has its groups last they are local; else they are
 // stored to a tile that has, which `transposed` copies to the result.
 struct Accumulators {
-  std::string reader, transposed;
+  BlockRef reader, transposed;  // the latter may be none
 };
 Accumulators KeepAccumulators(Schedule* schedule, const BlockInfo& block, size_t group) {
   const BlockAccess& result = block.accesses[0];
-  std::string reader = FindEpilogue(*schedule, block.name, result.buffer),
-              buffer = result.buffer->name, acc = FreshBlockName(*schedule, block.name + "_acc");
+  BlockRef reader = FindEpilogue(*schedule, block.ref, result.buffer);
+  BufferRef buffer = result.buffer;
+  std::string acc = FreshBlockName(*schedule, block.ref + "_acc");
   std::optional<size_t> dim = DimBeforeLast(result, block.axes[group]);
-  if (reader.empty())
-    buffer = reader =
-        schedule->CacheWrite(block.name, buffer, StorageScope::kLocal,
-                             dim ? FreshBlockName(*schedule, block.name + "_rows") : acc);
-  else
+  if (reader) {
     schedule->SetScope(buffer, StorageScope::kLocal);
-  if (!dim) return {reader, ""};
+  } else {
+    CopyRef copy = schedule->CacheWrite(block.ref, buffer, StorageScope::kLocal,
+                                        dim ? FreshBlockName(*schedule, block.ref + "_rows") : acc);
+    reader = copy;
+    buffer = copy;
+  }
+  if (!dim) return {reader, {}};
   schedule->TransformLayout(buffer, DimLast(result.indices.size(), *dim));
-  return {schedule->CacheWrite(block.name, buffer, StorageScope::kLocal, acc), reader};
+  return {schedule->CacheWrite(block.ref, buffer, StorageScope::kLocal, acc), reader};
 }
 
 // Unrolls loops from the innermost on, as long as there are few products in them, and that one
 // always.
-void UnrollWindows(Schedule* schedule, const BlockInfo& block, const Names& loops, int64_t products,
-                   int64_t most) {
+void UnrollWindows(Schedule* schedule, const BlockInfo& block, const LoopRefs& loops,
+                   int64_t products, int64_t most) {
   for (size_t i = loops.size(); i-- > 0;) {
     for (const BlockAxis& axis : block.axes)
       if (axis.loop == loops[i]) products *= ir::AsConstInt(axis.extent).value_or(most);
     if (i + 1 < loops.size() && products > most) return;
-    schedule->Unroll(LoopOf(block.name, loops[i]));
+    schedule->Unroll(loops[i].Of(block.ref));
   }
 }
 
@@ -185,7 +186,7 @@ Depthwise Prepare(Schedule* schedule, const BlockInfo& given, const TargetInfo& 
   made.windows = RequireGroups(given, target);
   PutGroupsLast(schedule, given, made.windows.group, target);
   made.accumulators = KeepAccumulators(schedule, given, made.windows.group);
-  made.block = DescribeBlock(FindBlockNamed(*schedule, given.name));
+  made.block = DescribeBlock(*schedule, given.ref);
   made.channels = RequireVectorAxis(made.block, RequireLoops(*schedule, made.block));
   if (made.channels != made.windows.group) Refuse("channels are not contiguous");
   if (LanesFor(made.block, made.channels, target, 1) < 2)
@@ -198,7 +199,7 @@ std::vector<P> DepthwisePlans(Schedule* schedule, const BlockInfo& given, const 
   Schedule probe = *schedule;
   Depthwise made = Prepare(&probe, given, target);
   int64_t filters = made.windows.filter_count;
-  double products = static_cast<double>(WorkOf(*schedule, given.name)) /
+  double products = static_cast<double>(WorkOf(*schedule, given.ref)) /
                     static_cast<double>(std::max<int64_t>(given.operations, 1));
   std::vector<P> plans;
   for (int64_t lanes = LanesFor(made.block, made.channels, target, 1); lanes >= 2; lanes /= 2)
@@ -221,41 +222,40 @@ std::vector<P> DepthwisePlans(Schedule* schedule, const BlockInfo& given, const 
 }
 
 void ApplyDepthwise(Schedule* schedule, const BlockInfo& given, const TargetInfo& target, P* plan) {
-  int64_t work = WorkOf(*schedule, given.name), pixels = plan->pixels, lanes = plan->vector;
+  int64_t work = WorkOf(*schedule, given.ref), pixels = plan->pixels, lanes = plan->vector;
   auto [windows, accumulators, block, channels] = Prepare(schedule, given, target);
   LoopsByKind loops = RequireLoops(*schedule, block);
-  Lanes vectors = SplitLanes(schedule, block.name, block.axes[channels].loop, lanes),
-        tiles = SplitLanes(schedule, block.name, block.axes[windows.row].loop, pixels);
-  Names order, tile = {tiles.inner},
-               apart = {block.axes[channels].loop, block.axes[windows.row].loop};
+  Lanes vectors = SplitLanes(schedule, block.ref, block.axes[channels].loop, lanes),
+        tiles = SplitLanes(schedule, block.ref, block.axes[windows.row].loop, pixels);
+  LoopRefs order, tile = {tiles.inner},
+                  apart = {block.axes[channels].loop, block.axes[windows.row].loop};
   if (windows.filters) {
     tile.push_back(block.axes[*windows.filters].loop);
     apart.push_back(tile.back());
   }
-  for (const std::string& loop : loops.spatial)
+  for (const LoopRef& loop : loops.spatial)
     if (!Contains(apart, loop)) order.push_back(loop);
-  for (const std::string& loop : {vectors.outer, tiles.outer})
+  for (const LoopRef& loop : {vectors.outer, tiles.outer})
     if (!loop.empty()) order.push_back(loop);
   if (order.empty()) Refuse("all of it is one tile");
-  std::string around = LoopOf(block.name, order.back());
+  LoopRef around = order.back().Of(block.ref);
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   order.insert(order.end(), tile.begin(), tile.end());
   order.push_back(vectors.inner);
-  schedule->Reorder(Around(block.name, order));
+  schedule->Reorder(order.Of(block.ref));
 
-  Names made = schedule->ReverseComputeAt(accumulators.reader, around);
+  LoopRefs made = schedule->ReverseComputeAt(accumulators.reader, around);
   if (!accumulators.transposed.empty()) schedule->ReverseComputeAt(accumulators.transposed, around);
-  std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops.reduce[0]),
-                                                  FreshBlockName(*schedule, block.name + "_init"));
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  BlockRef init = schedule->DecomposeReduction(block.ref, loops.reduce[0].Of(block.ref),
+                                               FreshBlockName(*schedule, block.ref + "_init"));
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
   UnrollWindows(schedule, block, loops.reduce, pixels * windows.filter_count, plan->unroll);
-  for (const std::string& each : {block.name, init}) {
-    for (const std::string& loop : tile) schedule->Unroll(LoopOf(each, loop));
-    schedule->Vectorize(LoopOf(each, vectors.inner));
+  for (const BlockRef& each : {block.ref, init}) {
+    for (const LoopRef& loop : tile) schedule->Unroll(LoopAround(*schedule, each, loop));
+    schedule->Vectorize(LoopAround(*schedule, each, vectors.inner));
   }
-  for (size_t i = 0; i + 2 < made.size(); ++i)
-    schedule->Unroll(LoopOf(accumulators.reader, made[i]));
-  StoreTile(schedule, accumulators.reader, made, lanes, {block.name + "_cv", block.name + "_ci"});
+  for (size_t i = 0; i + 2 < made.size(); ++i) schedule->Unroll(made[i].Of(accumulators.reader));
+  StoreTile(schedule, accumulators.reader, made, lanes, {block.ref + "_cv", block.ref + "_ci"});
 }
 
 }  // namespace

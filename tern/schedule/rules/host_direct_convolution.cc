@@ -38,8 +38,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Vectors of output pixels of a tile.
 constexpr int64_t kMostVectors = 8;
 // Taps of a window are unrolled where there are no more FMAs in them.
@@ -93,24 +91,23 @@ double CyclesOf(const RegisterTile& tile, int64_t channels, int64_t pixels,
 
 // The loops of a flattened convolution.
 struct Windows {
-  std::string row;                            // output channels; "" for none
-  std::string column;                         // output pixels
+  LoopRef row;                                // output channels, or none
+  LoopRef column;                             // output pixels
   int64_t rows = 1, columns = 0, images = 1;  // images: iterations of the other loops
-  Names others, sums, windows;  // other spatial loops; input channels; taps of the window
-  std::vector<int64_t> sizes;   // of the window
+  LoopRefs others, sums, windows;  // other spatial loops; input channels; taps of the window
+  std::vector<int64_t> sizes;      // of the window
 };
 
-Windows Describe(const Schedule& schedule, const std::string& block, const std::string& image) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+Windows Describe(const Schedule& schedule, const BlockRef& block, const BufferRef& image) {
+  BlockInfo info = DescribeBlock(schedule, block);
   auto read = std::find_if(info.accesses.begin(), info.accesses.end(),
-                           [&](const BlockAccess& access) { return access.buffer->name == image; });
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block));
+                           [&](const BlockAccess& access) { return image.Is(access.buffer); });
+  Nest nest = NestOf(schedule.tree(), schedule.At(block));
   Windows windows;
   for (size_t a = 0; a < info.axes.size(); ++a) {
     const BlockAxis& axis = info.axes[a];
-    bool is_around = std::any_of(nest.around.begin(), nest.around.end(), [&](const ForNode* loop) {
-      return loop->var.name() == axis.loop;
-    });
+    bool is_around = std::any_of(nest.around.begin(), nest.around.end(),
+                                 [&](const ForNode* loop) { return LoopRef(loop) == axis.loop; });
     if (is_around) continue;
     std::optional<int64_t> known = ir::AsConstInt(axis.extent);
     int64_t extent = known ? *known : 0;
@@ -139,24 +136,25 @@ class DirectConvolution {
  public:
   DirectConvolution(Schedule* schedule, const BlockInfo& block, P* plan, const TargetInfo& target)
       : schedule_(*schedule),
-        block_(block.name),
+        block_(block.ref),
         result_(block.accesses[0].buffer),
         target_(target),
         plan_(plan),
-        tile_{plan->tile_m, plan->tile_n / plan->vector, plan->vector} {}
+        tile_{plan->tile_m, plan->tile_n / plan->vector, plan->vector},
+        loops_(block.ref) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    Names made = schedule_.FlattenSpatial(block_, tile_.n());
+    CopyRefs made = schedule_.FlattenSpatial(block_, tile_.n());
     windows_ = Describe(schedule_, block_, made[0]);
     FusePrologue(&schedule_, made[0]);
-    std::string out = made[1];
+    const CopyRef& out = made[1];
     FuseEpilogue(&schedule_, out, result_);
     Reduce(made[1]);
     if (plan_->m_outer) StoreByChannels(out);
     ParallelizeOuter(&schedule_, block_, work, target_, plan_);
-    for (const std::string& block : {made[0], out}) {
-      Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
+    for (const CopyRef& block : made) {
+      Nest nest = NestOf(schedule_.tree(), schedule_.At(block));
       if (nest.around.empty())
         ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
     }
@@ -166,31 +164,31 @@ class DirectConvolution {
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
-  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+  LoopRef At(const LoopRef& loop) const { return loop.Of(block_); }
 
-  void Reduce(const std::string& sums) {
-    std::string copy = schedule_.CacheWrite(block_, sums, StorageScope::kLocal, Name("tile"));
-    Names order = Around(block_, windows_.others), inner;
-    Names columns = {Name("jo"), Name("jv"), Name("ji")}, rows = {Name("io"), Name("ii")};
-    schedule_.Split(At(windows_.column), {tile_.vectors, tile_.lanes}, columns);
-    order.push_back(At(columns[0]));
-    if (!windows_.row.empty()) {
-      schedule_.Split(At(windows_.row), {tile_.m}, rows);
-      order.insert(order.end() - (plan_->m_outer ? 1 : 0), At(rows[0]));
-      inner.push_back(rows[1]);
+  void Reduce(const CopyRef& sums) {
+    CopyRef copy = schedule_.CacheWrite(block_, sums, StorageScope::kLocal, Name("tile"));
+    LoopRefs order = windows_.others.Of(block_), inner;
+    loops_.Split(&schedule_, windows_.column, {tile_.vectors, tile_.lanes}, {"jo", "jv", "ji"});
+    order.push_back(loops_.At("jo"));
+    if (windows_.row) {
+      loops_.Split(&schedule_, windows_.row, {tile_.m}, {"io", "ii"});
+      order.insert(order.end() - (plan_->m_outer ? 1 : 0), loops_.At("io"));
+      inner.push_back(loops_.At("ii"));
     }
-    std::string outer = order.back();
-    Names steps = windows_.sums;
-    steps.insert(steps.end(), windows_.windows.begin(), windows_.windows.end());
-    for (const std::string& loop : steps) order.push_back(At(loop));
-    inner.insert(inner.end(), {columns[1], columns[2]});
-    for (const std::string& loop : inner) order.push_back(At(loop));
+    LoopRef outer = order.back();
+    LoopRefs steps = windows_.sums.Of(block_);
+    for (const LoopRef& loop : windows_.windows) steps.push_back(At(loop));
+    order.insert(order.end(), steps.begin(), steps.end());
+    inner.insert(inner.end(), {loops_.At("jv"), loops_.At("ji")});
+    order.insert(order.end(), inner.begin(), inner.end());
     schedule_.Reorder(order);
-    Names made = schedule_.ReverseComputeAt(copy, outer);
-    std::string init = schedule_.DecomposeReduction(block_, At(steps[0]), Name("init"));
-    for (const std::string& block : {init, block_}) {
-      schedule_.Vectorize(LoopOf(block, inner.back()));
-      for (size_t i = inner.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(block, inner[i]));
+    LoopRefs made = schedule_.ReverseComputeAt(copy, outer);
+    BlockRef init = schedule_.DecomposeReduction(block_, steps[0], Name("init"));
+    for (const BlockRef& block : {init, block_}) {
+      LoopRefs own = LoopsAround(schedule_, block, inner);
+      schedule_.Vectorize(own.back());
+      for (size_t i = own.size() - 1; i-- > 0;) schedule_.Unroll(own[i]);
     }
     UnrollWindows();
     Store(copy, made);
@@ -207,62 +205,58 @@ class DirectConvolution {
   }
 
   // Vector stores of a tile.
-  void Store(const std::string& copy, const Names& made) {
-    Names names = {Name("cv"), Name("ci")};
-    schedule_.Split(LoopOf(copy, made.back()), {tile_.lanes}, names);
-    schedule_.Vectorize(LoopOf(copy, names[1]));
-    schedule_.Unroll(LoopOf(copy, names[0]));
-    for (size_t i = made.size() - 1; i-- > 0;) schedule_.Unroll(LoopOf(copy, made[i]));
+  void Store(const BlockRef& copy, const LoopRefs& made) {
+    auto [vectors, lanes] =
+        schedule_.Split(made.back().Of(copy), {tile_.lanes}, {Name("cv"), Name("ci")});
+    schedule_.Vectorize(lanes.Of(copy));
+    schedule_.Unroll(vectors.Of(copy));
+    for (size_t i = made.size() - 1; i-- > 0;) schedule_.Unroll(made[i].Of(copy));
   }
 
   // The results of a tile of channels are copied where they were computed.
-  void StoreByChannels(const std::string& out) {
-    Names loops, tiles = windows_.others;
-    for (const ForNode* loop : NestOf(schedule_.tree(), FindBlockNamed(schedule_, out)).loops)
-      loops.push_back(loop->var.name());
-    if (windows_.row.empty() || loops.size() <= tiles.size())
-      Refuse("there are no tiles of channels");
-    std::string& channels = loops[tiles.size()];
+  void StoreByChannels(const BlockRef& out) {
+    LoopRefs loops = NestLoops(schedule_, out), tiles = windows_.others.Of(block_);
+    if (!windows_.row || loops.size() <= tiles.size()) Refuse("there are no tiles of channels");
+    LoopRef& channels = loops[tiles.size()];
     channels = SplitLanes(&schedule_, out, channels, tile_.m).outer;
     if (channels.empty()) Refuse("there is one tile of channels");
-    tiles.push_back(Name("io"));
-    for (size_t i = 0; i < tiles.size(); ++i)
-      schedule_.FuseSiblings(At(tiles[i]), LoopOf(out, loops[i]));
+    tiles.push_back(loops_.At("io"));
+    for (size_t i = 0; i < tiles.size(); ++i) schedule_.FuseSiblings(tiles[i], loops[i].Of(out));
   }
 
   // Rows of the result by vectors of the machine, the last one masked: what is the same for all
   // lanes, as a bias, is no instruction for a vector of any other length.
-  void StoreRows(const std::string& out) {
-    const std::string row =
-        NestOf(schedule_.tree(), FindBlockNamed(schedule_, out)).loops.back()->var.name();
+  void StoreRows(const BlockRef& out) {
+    LoopRef row = NestLoops(schedule_, out).back();
     bool done = target_.masked_vectors && Try(&schedule_, [&](Schedule* attempt) {
                   Lanes split = SplitLanes(attempt, out, row, tile_.lanes, TailStrategy::kMask);
-                  if (!split.outer.empty()) attempt->Unroll(LoopOf(out, split.outer));
-                  attempt->Vectorize(LoopOf(out, split.inner));
+                  if (!split.outer.empty()) attempt->Unroll(split.outer.Of(out));
+                  attempt->Vectorize(split.inner.Of(out));
                 });
     if (!done) VectorizeRow(&schedule_, out);
   }
 
   // Every polyphase component is filled by itself, so that its padding is static.
-  void FillRows(const std::string& image) {
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, image));
-    Names blocks = {image};
+  void FillRows(const BlockRef& image) {
+    BlockInfo info = DescribeBlock(schedule_, image);
+    BlockRefs blocks = {image};
     for (const BlockAxis& axis : info.axes) {
       std::optional<int64_t> extent = ir::AsConstInt(axis.extent);
       bool is_phase = !axis.loop.empty() && extent && info.accesses.size() > 1 &&
                       ir::UsesVar(info.accesses[1].indices.back(), axis.var.node());
       if (is_phase) blocks = CutLoop(&schedule_, image, axis.loop, *extent, 1);
     }
-    for (const std::string& block : blocks) VectorizeRow(&schedule_, block);
+    for (const BlockRef& block : blocks) VectorizeRow(&schedule_, block);
   }
 
   Schedule& schedule_;
-  std::string block_;
+  BlockRef block_;
   Buffer result_;
   const TargetInfo& target_;
   P* plan_;
   Windows windows_;
   RegisterTile tile_;
+  NamedLoops loops_;
 };
 
 // Of elements of so many bytes.
@@ -322,10 +316,10 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
   int64_t lanes = target.vector_bytes / dtype.bytes();
   if (lanes < 2) Refuse("a vector has room for one " + dtype.str() + " alone");
   Schedule probe = *schedule;
-  std::string input = probe.FlattenSpatial(block.name, 1)[0];
-  Windows windows = Describe(probe, block.name, input);
+  CopyRef input = probe.FlattenSpatial(block.ref, 1)[0];
+  Windows windows = Describe(probe, block.ref, input);
   int64_t input_bytes = dtype.bytes();
-  for (const Expr& extent : FindAllocation(probe.function()->body, input)->buffer->shape)
+  for (const Expr& extent : probe.BufferAt(input.buffer())->shape)
     input_bytes *= ir::AsConstInt(extent).value_or(1);
   input_bytes /= std::max<int64_t>(windows.images, 1);
   int64_t taps = 1;
@@ -339,7 +333,7 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
       steps_of_k *= static_cast<double>(ir::AsConstInt(axis.extent).value_or(1));
   TargetInfo enough = target;
   enough.vector_registers = std::max(target.vector_registers, kLeastRegisters);
-  auto steps = static_cast<double>(WorkOf(*schedule, block.name)) /
+  auto steps = static_cast<double>(WorkOf(*schedule, block.ref)) /
                static_cast<double>(std::max<int64_t>(block.operations, 1) *
                                    std::max<int64_t>(windows.rows * windows.columns, 1));
   // The im2col matrix is small beside the copy of the output then.

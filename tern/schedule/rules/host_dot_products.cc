@@ -60,20 +60,19 @@ bool Pays(int64_t length, double vectors, int64_t k, double cycles) {
 void CopyShort(Schedule* schedule, const BlockInfo& block, const GemmOperand& operand,
                DataType dtype, const TargetInfo& target) {
   if (operand.k_contiguous() && operand.dtype == dtype) return;
-  std::string copy =
-      schedule->CacheRead(block.name, operand.name, StorageScope::kGlobal,
-                          FreshBlockName(*schedule, block.name + "_" + operand.name));
+  CopyRef copy = schedule->CacheRead(block.ref, operand.buffer, StorageScope::kGlobal,
+                                     FreshBlockName(*schedule, block.ref + "_" + operand.name));
   if (operand.dtype != dtype) schedule->SetDtype(copy, dtype);
   if (!operand.k_contiguous())
     schedule->TransformLayout(copy,
                               PackedLayout(operand.rank, operand.own_dim, operand.k_dim, "x, k"));
-  ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+  ApplyRules(schedule, DescribeBlock(*schedule, copy), target);
 }
 
 // A dot product for each output of some loops, along K.
 struct Dots {
   GemmOperand narrow;  // the operand of the short side
-  Schedule::Names order;
+  LoopRefs order;
 };
 
 // Convolutions of NHWC with few output channels: K is the channels, and the pixels are the long
@@ -111,13 +110,13 @@ Dots RequirePixelDots(const Schedule& schedule, const BlockInfo& block, const Ta
     };
     size_t rank = access.indices.size(), own = dim_of(*features), k = dim_of(*channels);
     if (own < rank && k < rank)
-      weights = {access.buffer->name, access.buffer->dtype, rank, own, k};
+      weights = {access.buffer, access.buffer->name, access.buffer->dtype, rank, own, k};
     else if (k + 1 != rank)
       Refuse("channels are not contiguous in " + access.buffer->name);
   }
   if (!weights) Refuse("the weights have no index that is the output channel");
   LoopsByKind loops = RequireLoops(schedule, block);
-  Schedule::Names order = loops.spatial;
+  LoopRefs order = loops.spatial;
   order.push_back(block.axes[*channels].loop);
   std::erase(loops.reduce, block.axes[*channels].loop);
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
@@ -141,7 +140,7 @@ Dots RequireDots(const Schedule& schedule, const BlockInfo& block, const TargetI
   double vectors = static_cast<double>(gemm.k) / static_cast<double>(lanes);
   if (!Pays(length, vectors, gemm.k, short_n ? kElementCycles : kPackCycles))
     Refuse("K is so short that vectors along N cost less");
-  Schedule::Names order = gemm.loops.batch;
+  LoopRefs order = gemm.loops.batch;
   order.push_back(short_n ? gemm.loops.m : gemm.loops.n);
   order.push_back(short_n ? gemm.loops.n : gemm.loops.m);
   order.push_back(gemm.loops.k);
@@ -151,8 +150,8 @@ Dots RequireDots(const Schedule& schedule, const BlockInfo& block, const TargetI
 BlockInfo Prepare(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   Dots dots = RequireDots(*schedule, block, target);
   CopyShort(schedule, block, dots.narrow, block.accesses[0].buffer->dtype, target);
-  schedule->Reorder(Around(block.name, dots.order));
-  return DescribeBlock(FindBlockNamed(*schedule, block.name));
+  schedule->Reorder(dots.order.Of(block.ref));
+  return DescribeBlock(*schedule, block.ref);
 }
 
 std::vector<ReductionPlan> DotPlans(Schedule* schedule, const BlockInfo& block,
@@ -179,15 +178,15 @@ void Transpose(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
   if (!gemm.a.m_contiguous()) Refuse(gemm.a.name + " is not M-contiguous");
   if (gemm.m <= std::max(lanes / 2, gemm.n)) Refuse("M is no longer than half of a vector, or N");
   size_t rank = gemm.c->shape.size();
-  std::string copy = schedule->CacheWrite(block.name, gemm.c->name, StorageScope::kGlobal,
-                                          FreshBlockName(*schedule, block.name + "_transposed"));
+  CopyRef copy = schedule->CacheWrite(block.ref, gemm.c, StorageScope::kGlobal,
+                                      FreshBlockName(*schedule, block.ref + "_transposed"));
   schedule->TransformLayout(copy, PackedLayout(rank, gemm.c_m_dim, rank - 1, "k, x"));
-  schedule->Reorder(Around(block.name, {gemm.loops.n, gemm.loops.m}));
+  schedule->Reorder(LoopRefs{gemm.loops.n, gemm.loops.m}.Of(block.ref));
   // Guesses of rows and columns change places too.
   TargetInfo turned = target;
   std::swap(turned.likely_m, turned.likely_n);
-  for (const std::string& name : {block.name, copy})
-    ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, name)), turned);
+  for (const BlockRef& name : BlockRefs{block.ref, copy})
+    ApplyRules(schedule, DescribeBlock(*schedule, name), turned);
 }
 
 // N up to 7. Vectors along N would have few lanes, dot-product instructions columns of padding: it

@@ -95,7 +95,7 @@ void FindOuterAxis(const BlockInfo& block, const LoopRefs& spatial, Elements* el
   for (size_t a = 0; a < block.axes.size(); ++a) {
     const BlockAxis& axis = block.axes[a];
     if (result.indices[result.indices.size() - 2].get() != axis.var.get() || axis.decides ||
-        !Contains(spatial, axis.own_loop))
+        !Contains(spatial, axis.loop))
       continue;
     int64_t apart = 0;
     for (const BlockAccess& access : block.accesses) {
@@ -116,7 +116,7 @@ void FindOuterAxis(const BlockInfo& block, const LoopRefs& spatial, Elements* el
 
 Elements RequireElements(const Schedule& schedule, const BlockInfo& block,
                          const TargetInfo& target) {
-  LoopRefs spatial = RequireOwnLoops(schedule, block).spatial;
+  LoopRefs spatial = RequireLoops(schedule, block).spatial;
   Elements elements;
   elements.axis = RequireVectorAxis(block, RequireLoops(schedule, block));
   const BlockAxis& axis = block.axes[elements.axis];
@@ -140,7 +140,7 @@ Elements RequireElements(const Schedule& schedule, const BlockInfo& block,
   auto stores = std::count_if(block.accesses.begin(), block.accesses.end(),
                               [](const BlockAccess& access) { return access.store; });
   int64_t loads = std::ssize(block.accesses) - stores,
-          arithmetic = CountArithmetic(FindBlockNamed(schedule, block.name));
+          arithmetic = CountArithmetic(schedule.At(block.ref));
   elements.register_cycles =
       std::max({static_cast<double>(arithmetic) / static_cast<double>(target.fma_per_cycle),
                 static_cast<double>(loads) / static_cast<double>(target.loads_per_cycle),
@@ -205,10 +205,10 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
                       P* chosen) {
   const P& plan = *chosen;
   Elements elements = RequireElements(*schedule, block, target);
-  BlockRef own = schedule->RefTo(schedule->At(BlockRef(block.name)));
-  LoopRefs loops = RequireOwnLoops(*schedule, block).spatial;
-  int64_t work = WorkOf(*schedule, block.name);
-  const LoopRef& row = block.axes[elements.axis].own_loop;
+  BlockRef own = block.ref;
+  LoopRefs loops = RequireLoops(*schedule, block).spatial;
+  int64_t work = WorkOf(*schedule, block.ref);
+  const LoopRef& row = block.axes[elements.axis].loop;
   TailStrategy tail = plan.mask ? TailStrategy::kMask : TailStrategy::kLoop;
   MakeInnermost(schedule, own, row, &loops);
   if (plan.part) {
@@ -221,12 +221,12 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
     schedule->Parallel(parts.Of(own));
     return chosen->SetParallel(1);
   }
-  const LoopRef& loop = plan.outer ? block.axes[*elements.outer].own_loop : row;
+  const LoopRef& loop = plan.outer ? block.axes[*elements.outer].loop : row;
   // Elements that are apart are not masked: a vector of them is stored one by one.
   CopyRef copy;
   if (plan.outer && plan.mask)
     copy = schedule->CacheWrite(own, block.accesses[0].buffer, StorageScope::kLocal);
-  LaneLoops split = SplitLanes(schedule, own, loop, plan.vector, tail);
+  Lanes split = SplitLanes(schedule, own, loop, plan.vector, tail);
   if (plan.outer) {
     LoopRefs order;
     for (const LoopRef& one : loops) {
@@ -242,7 +242,7 @@ void ApplyElementwise(Schedule* schedule, const BlockInfo& block, const TargetIn
       schedule->Unroll(row.Of(own));
   }
   schedule->Vectorize(split.inner.Of(own));
-  ParallelizeOuter(schedule, block.name, work, target, chosen);
+  ParallelizeOuter(schedule, block.ref, work, target, chosen);
 }
 
 }  // namespace

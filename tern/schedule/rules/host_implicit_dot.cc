@@ -47,10 +47,10 @@ void WidenToOther(Schedule* schedule, const BlockRef& block, const Gemm& gemm) {
   for (const GemmOperand* operand : {&gemm.a, &gemm.b}) {
     const GemmOperand& other = operand->is_a ? gemm.b : gemm.a;
     if (operand->bytes() >= other.bytes()) continue;
-    CopyRef copy = schedule->CacheRead(block, operand->name, StorageScope::kGlobal,
+    CopyRef copy = schedule->CacheRead(block, operand->buffer, StorageScope::kGlobal,
                                        FreshBlockName(*schedule, operand->name + "_wide"));
     schedule->SetDtype(copy, other.dtype);
-    schedule->ComputeInline(operand->name);
+    schedule->ComputeInline(ProducerOf(*schedule, operand->buffer));
   }
 }
 
@@ -76,11 +76,11 @@ CopyRefs MakeMatrices(Schedule* schedule, const BlockInfo& block) {
       !apart.axes.empty() && apart.contiguous >= kLeastColumns && StepsOf(block) <= kFewSteps)
     Refuse("K is so short that storing to images that are apart costs more than the products");
   MakeChannelsInnermost(schedule, block);
-  BlockRef product = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  BlockRef product = block.ref;
   CopyRefs made = schedule->Im2col(product, SharedAxes(block));
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   for (const CopyRef& operand : {made[0], made[1]}) PutContiguousLast(schedule, operand);
-  Gemm gemm = RequireGemm(*schedule, block.name, Sizes::kDynamic);
+  Gemm gemm = RequireGemm(*schedule, block.ref, Sizes::kDynamic);
   if (!IsNarrow(gemm.a.dtype) || !IsNarrow(gemm.b.dtype))
     Refuse("a factor needs more than 16 bits");
   if (gemm.a.dtype.is_int() && gemm.b.dtype.is_int()) WidenToOther(schedule, product, gemm);
@@ -91,7 +91,7 @@ std::vector<Plan> ImplicitDotPlans(Schedule* schedule, const BlockInfo& block,
                                    const TargetInfo& target, const Plan* wanted) {
   Schedule probe = *schedule;
   MakeMatrices(&probe, block);
-  BlockInfo product = DescribeBlock(probe.At(BlockRef(block.name)));
+  BlockInfo product = DescribeBlock(probe, block.ref);
   std::vector<std::string> rules = DotMatmulRules();
   std::string why;
   std::vector<std::pair<const Rule*, std::vector<Plan>>> found;
@@ -124,7 +124,7 @@ std::vector<Plan> ImplicitDotPlans(Schedule* schedule, const BlockInfo& block,
 
 void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, Plan* plan) {
   CopyRefs made = MakeMatrices(schedule, block);
-  BlockInfo product = DescribeBlock(schedule->At(BlockRef(block.name)));
+  BlockInfo product = DescribeBlock(*schedule, block.ref);
   std::string why;
   bool done = false;
   for (const std::string& rule : DotMatmulRules()) {
@@ -142,20 +142,20 @@ void ImplicitDot(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
 
 void WidenConvolution(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   DataType sum = block.accesses[0].buffer->dtype;
-  BlockRef own = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  BlockRef own = block.ref;
   bool widens = false;
   for (const BlockAccess* access : OperandsOf(block)) {
     if (access->buffer->dtype == sum) continue;
     if (!IsNarrow(access->buffer->dtype)) Refuse("an operand is not of low precision");
     CopyRef copy =
         schedule->CacheRead(own, access->buffer, StorageScope::kGlobal,
-                            FreshBlockName(*schedule, block.name + "_" + access->buffer->name));
+                            FreshBlockName(*schedule, block.ref + "_" + access->buffer->name));
     schedule->SetDtype(copy, sum);
-    ApplyRules(schedule, DescribeBlock(schedule->At(copy)), target);
+    ApplyRules(schedule, DescribeBlock(*schedule, copy), target);
     widens = true;
   }
   if (!widens) Refuse("its operands are of the type of the result");
-  BlockInfo wide = DescribeBlock(schedule->At(own));
+  BlockInfo wide = DescribeBlock(*schedule, own);
   if (ApplyRules(schedule, wide, target).rule.empty()) Refuse("no rule takes the wide one");
 }
 

@@ -33,8 +33,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 using P = PackedGemmPlan;
 
 // Columns of a sum of products that are padded to a vector where there is no other one.
@@ -44,48 +42,50 @@ constexpr int64_t kDynamicRowBlocks = 8;
 
 class HostMatmul {
  public:
-  // `left`: the block that converts A, or pads its rows, or ""; `masks`: the last vectors along N
+  // `left`: the block that converts A, or pads its rows, or none; `masks`: the last vectors along N
   // are masked where they are loaded, too.
-  HostMatmul(Schedule* schedule, const std::string& block, const std::string& left,
-             const Gemm& gemm, P* plan, const TargetInfo& target, bool masks)
+  HostMatmul(Schedule* schedule, const BlockRef& block, const BlockRef& left, const Gemm& gemm,
+             P* plan, const TargetInfo& target, bool masks)
       : schedule_(*schedule),
         block_(block),
         left_(left),
         gemm_(gemm),
         plan_(*plan),
         target_(target),
-        tail_of_n_(masks ? TailStrategy::kMask : TailStrategy::kLoop) {}
+        tail_of_n_(masks ? TailStrategy::kMask : TailStrategy::kLoop),
+        loops_(block) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
-    std::string packed, rows;
+    CopyRef packed;
+    BlockRef rows;
     if (plan_.pack_b) {
       rows = FindRowsOfB();
-      packed = schedule_.CacheRead(block_, gemm_.b.name, StorageScope::kGlobal, Name("packed"));
+      packed = schedule_.CacheRead(block_, gemm_.b.buffer, StorageScope::kGlobal, Name("packed"));
       FusePrologue(&schedule_, rows.empty() ? packed : rows);
     }
     if (plan_.pack_a == kPrepacked) PackLeft();
     // Rows of C that are any length apart might overlap, for all that a compiler knows.
     bool in_c = plan_.block_k && !gemm_.dynamic_n;
-    std::string reader =
-        in_c ? "" : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
+    BlockRef reader =
+        in_c ? BlockRef() : KeepAccumulators(&schedule_, block_, gemm_, StorageScope::kLocal);
     SplitLoops();
     if (plan_.pack_b == kPacked) PackInside(packed);
     if (!rows.empty()) PackInside(rows);
     if (!left_.empty()) ConvertLeft();
-    Names out;
+    LoopRefs out;
     if (!reader.empty())
-      out = schedule_.ReverseComputeAt(reader, At(Name(plan_.block_k   ? "ib"
-                                                       : plan_.n_outer ? "io"
-                                                                       : "jo")));
-    std::string init = schedule_.DecomposeReduction(
-        block_, SplitsK() ? At(Name("lo")) : At(gemm_.loops.k), Name("init"));
-    for (const std::string& block : {init, block_}) {
-      schedule_.Unroll(LoopOf(block, Name("ii")));
-      schedule_.Unroll(LoopOf(block, Name("jv")));
-      schedule_.Vectorize(LoopOf(block, Name("ji")));
+      out = schedule_.ReverseComputeAt(reader, loops_.At(plan_.block_k   ? "ib"
+                                                         : plan_.n_outer ? "io"
+                                                                         : "jo"));
+    BlockRef init = schedule_.DecomposeReduction(
+        block_, SplitsK() ? loops_.At("lo") : At(gemm_.loops.k), Name("init"));
+    for (const BlockRef& block : {init, block_}) {
+      schedule_.Unroll(LoopAround(schedule_, block, loops_.At("ii")));
+      schedule_.Unroll(LoopAround(schedule_, block, loops_.At("jv")));
+      schedule_.Vectorize(LoopAround(schedule_, block, loops_.At("ji")));
     }
-    if (plan_.k_streams > 1) schedule_.Unroll(At(Name("li")));
+    if (plan_.k_streams > 1) schedule_.Unroll(loops_.At("li"));
     if (plan_.pack_b) Pack(packed);
     if (!rows.empty()) CopyRows(rows);
     if (!reader.empty())
@@ -98,15 +98,15 @@ class HostMatmul {
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
-  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
+  LoopRef At(const LoopRef& loop) const { return loop.Of(block_); }
 
   bool SplitsK() const { return plan_.block_k > 0 || plan_.k_streams > 1; }
   bool prepacked() const { return plan_.pack_b == kPrepacked; }
 
   // A copy of B is made for a block of columns, or for all of a matrix.
-  void PackInside(const std::string& copy) {
+  void PackInside(const BlockRef& copy) {
     if (plan_.block_n)
-      schedule_.ComputeAt(copy, At(Name("jb")));
+      schedule_.ComputeAt(copy, loops_.At("jb"));
     else if (!gemm_.loops.batch.empty())
       schedule_.ComputeAt(copy, At(gemm_.loops.batch.back()));
   }
@@ -119,198 +119,197 @@ class HostMatmul {
     if (gemm_.is_dynamic() || !goes_down || plan_.block_k ||
         gemm_.m * gemm_.n * gemm_.b.bytes() <= target_.l2_bytes)
       return;
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule_, gemm_.epilogue));
+    BlockInfo info = DescribeBlock(schedule_, gemm_.epilogue);
     for (const BlockAccess& access : info.accesses)
       if (!access.store && access.by_axes && access.axes.size() == info.axes.size() &&
           access.buffer->name != gemm_.c->name)
-        schedule_.Prefetch(gemm_.epilogue, access.buffer->name);
+        schedule_.Prefetch(gemm_.epilogue, access.buffer);
   }
 
   // Threads share the blocks of columns, or the rows of each, whichever are more. Loops are not
   // joined: the last rows could not be told from others then.
-  void RunInParallel(int64_t work, const std::string& packed) {
+  void RunInParallel(int64_t work, const BlockRef& packed) {
     int64_t rows = plan_.block_m ? plan_.block_m : plan_.tile_m,
             row_blocks = CeilDiv(gemm_.m, rows),
             column_blocks = plan_.block_n ? CeilDiv(gemm_.n, plan_.block_n) : 1;
     if (!plan_.block_m) row_blocks = std::min(row_blocks, kDynamicRowBlocks);
     bool by_rows = row_blocks > column_blocks;
-    const std::string loop = At(Name(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
     int64_t most = std::max(row_blocks, column_blocks);
     bool takes = plan_.parallel == P::kOpen ? ThreadsPay(work, most, target_) : plan_.parallel == 1;
     bool one_loop = takes && target_.threads != 1 && gemm_.loops.batch.empty() && most > 1;
-    if (!one_loop || !Try(&schedule_, [&](Schedule* attempt) { attempt->Parallel(loop); }))
+    if (!one_loop || !Try(&schedule_, [&](Schedule* attempt) {
+          attempt->Parallel(loops_.At(!by_rows ? "jb" : plan_.block_m ? "ib" : "io"));
+        }))
       return ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
     ShareWork(1, work, most, target_, &plan_);
     // What is an instruction's has no loops to share.
     if (!by_rows || packed.empty() || prepacked() || transposed_) return;
-    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, packed));
-    Try(&schedule_, [&](Schedule* attempt) {
-      attempt->Parallel(LoopOf(packed, nest.loops.front()->var.name()));
-    });
+    Nest nest = NestOf(schedule_.tree(), schedule_.At(packed));
+    Try(&schedule_,
+        [&](Schedule* attempt) { attempt->Parallel(LoopRef(nest.loops.front()).Of(packed)); });
   }
 
   void SplitLoops() {
     RegisterTile tile = plan_.tile();
     if (plan_.block_m)
-      schedule_.Split(At(gemm_.loops.m), {plan_.block_m / tile.m, tile.m},
-                      {Name("ib"), Name("io"), Name("ii")});
+      loops_.Split(&schedule_, gemm_.loops.m, {plan_.block_m / tile.m, tile.m}, {"ib", "io", "ii"});
     else
-      schedule_.Split(At(gemm_.loops.m), {tile.m}, {Name("io"), Name("ii")});
+      loops_.Split(&schedule_, gemm_.loops.m, {tile.m}, {"io", "ii"});
     if (plan_.block_n)
-      schedule_.Split(At(gemm_.loops.n), {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
-                      {Name("jb"), Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
+      loops_.Split(&schedule_, gemm_.loops.n,
+                   {plan_.block_n / plan_.tile_n, tile.vectors, tile.lanes},
+                   {"jb", "jo", "jv", "ji"}, tail_of_n_);
     else
-      schedule_.Split(At(gemm_.loops.n), {tile.vectors, tile.lanes},
-                      {Name("jo"), Name("jv"), Name("ji")}, tail_of_n_);
+      loops_.Split(&schedule_, gemm_.loops.n, {tile.vectors, tile.lanes}, {"jo", "jv", "ji"},
+                   tail_of_n_);
     if (SplitsK())
-      schedule_.Split(At(gemm_.loops.k), {plan_.block_k ? plan_.block_k : plan_.k_streams},
-                      {Name("lo"), Name("li")});
-    Names order = Around(block_, gemm_.loops.batch), loops = {"jb", "ib", "io", "jo"};
-    if (plan_.n_outer) std::swap(loops[2], loops[3]);
-    if (SplitsK()) loops.insert(loops.begin() + (plan_.block_k ? 2 : 4), "lo");
-    if (!plan_.block_m) std::erase(loops, "ib");
-    if (!plan_.block_n) std::erase(loops, "jb");
-    for (const std::string& loop : loops) order.push_back(At(Name(loop)));
-    order.push_back(SplitsK() ? At(Name("li")) : At(gemm_.loops.k));
-    for (const char* loop : {"ii", "jv", "ji"}) order.push_back(At(Name(loop)));
+      loops_.Split(&schedule_, gemm_.loops.k, {plan_.block_k ? plan_.block_k : plan_.k_streams},
+                   {"lo", "li"});
+    LoopRefs order = gemm_.loops.batch.Of(block_);
+    std::vector<std::string> outer = {"jb", "ib", "io", "jo"};
+    if (plan_.n_outer) std::swap(outer[2], outer[3]);
+    if (SplitsK()) outer.insert(outer.begin() + (plan_.block_k ? 2 : 4), "lo");
+    if (!plan_.block_m) std::erase(outer, "ib");
+    if (!plan_.block_n) std::erase(outer, "jb");
+    for (const std::string& loop : outer) order.push_back(loops_.At(loop));
+    order.push_back(SplitsK() ? loops_.At("li") : At(gemm_.loops.k));
+    for (const char* loop : {"ii", "jv", "ji"}) order.push_back(loops_.At(loop));
     schedule_.Reorder(order);
   }
 
   // A is converted by blocks of rows, which stay in L2, where no other block of columns needs them;
   // else all of a matrix of the batch; else all of it, in parallel.
   void ConvertLeft() {
-    std::string loop;
+    LoopRef loop;
     bool all_of_n = !plan_.block_n || (gemm_.n <= plan_.block_n && !gemm_.dynamic_n);
     if (plan_.block_k == 0 && all_of_n)
-      loop = Name(plan_.block_m ? "ib" : "io");
+      loop = loops_.At(plan_.block_m ? "ib" : "io");
     else if (!gemm_.loops.batch.empty())
       loop = gemm_.loops.batch.back();
-    if (!loop.empty() && Try(&schedule_, [&](Schedule* attempt) {
-          Names made = attempt->ComputeAt(left_, At(loop));
+    if (loop && Try(&schedule_, [&](Schedule* attempt) {
+          LoopRefs made = attempt->ComputeAt(left_, At(loop));
           if (made.empty()) return;
           Lanes split = SplitLanes(attempt, left_, made.back(), plan_.vector, TailStrategy::kMask);
-          attempt->Vectorize(LoopOf(left_, split.inner));
+          attempt->Vectorize(split.inner.Of(left_));
         }))
       return;
-    ApplyRules(&schedule_, DescribeBlock(FindBlockNamed(schedule_, left_)), target_);
+    ApplyRules(&schedule_, DescribeBlock(schedule_, left_), target_);
   }
 
-  void ParallelizePacking(Schedule* schedule, const std::string& copy) const {
+  void ParallelizePacking(Schedule* schedule, const BlockRef& copy) const {
     ParallelizeOuter(schedule, copy, WorkOf(*schedule, copy), target_);
   }
 
   // What is computed only to be multiplied is computed on the way.
-  std::string Copy(const GemmOperand& operand, const std::string& name) {
-    std::string copy = schedule_.CacheRead(block_, operand.name, StorageScope::kGlobal, name);
+  CopyRef Copy(const GemmOperand& operand, const std::string& name) {
+    CopyRef copy = schedule_.CacheRead(block_, operand.buffer, StorageScope::kGlobal, name);
     FusePrologue(&schedule_, copy);
     return copy;
   }
 
   // Panels of tile_m rows of A.
   void PackLeft() {
-    std::string copy = Copy(gemm_.a, Name("left_packed"));
+    CopyRef copy = Copy(gemm_.a, Name("left_packed"));
     PackPanels(copy, gemm_.a, plan_.tile_m, 1);
     ParallelizeOuter(&schedule_, copy, WorkOf(schedule_, copy), target_);
   }
 
   // The block that converts a K-contiguous B, or pads it: vectors along K, which are transposed in
-  // registers then. "" where B is packed as it is.
-  std::string FindRowsOfB() const {
+  // registers then. None where B is packed as it is.
+  BlockRef FindRowsOfB() const {
     if (plan_.pack_b != kPacked || !gemm_.b.k_contiguous() ||
         gemm_.b.dtype != DataType::Float(32) || (!gemm_.dynamic_k && gemm_.k < plan_.vector))
-      return "";
-    const std::vector<const AllocateNode*>& found = schedule_.tree().AllocationsNamed(gemm_.b.name);
-    return found.empty() ? "" : ProducerOf(schedule_, found[0]->buffer);
+      return {};
+    return ProducerOf(schedule_, gemm_.b.buffer);
   }
-  void CopyRows(const std::string& rows) {
-    Names loops = LoopsOfAxes(schedule_, rows);
-    const std::string& sum = loops[gemm_.b.k_dim];
+  void CopyRows(const BlockRef& rows) {
+    LoopRefs loops = LoopsOfAxes(schedule_, rows);
+    const LoopRef& sum = loops[gemm_.b.k_dim];
     if (sum.empty()) return;
     Try(&schedule_, [&](Schedule* attempt) {
       Lanes split = SplitLanes(attempt, rows, sum, plan_.vector, TailStrategy::kMask);
-      attempt->Vectorize(LoopOf(rows, split.inner));
+      attempt->Vectorize(split.inner.Of(rows));
     });
   }
 
   // Panels of so many rows or columns, K-major; with several streams, K is interleaved over them.
-  void PackPanels(const std::string& copy, const GemmOperand& operand, int64_t tile,
-                  int64_t streams) {
+  void PackPanels(const CopyRef& copy, const GemmOperand& operand, int64_t tile, int64_t streams) {
     std::string size = std::to_string(tile), count = std::to_string(streams),
                 k = streams > 1 ? "k % " + count + ", k // " + count : "k";
     schedule_.TransformLayout(copy, PackedLayout(operand.rank, operand.own_dim, operand.k_dim,
                                                  "x // " + size + ", " + k + ", x % " + size));
   }
 
-  void Pack(const std::string& copy) {
+  void Pack(const CopyRef& copy) {
     const GemmOperand& operand = gemm_.b;
-    Names loops = LoopsOfAxes(schedule_, copy), order;
+    LoopRefs loops = LoopsOfAxes(schedule_, copy), order;
     PackPanels(copy, operand, plan_.tile_n, plan_.k_streams);
     for (size_t d = 0; d < operand.rank; ++d)
-      if (d != operand.own_dim && d != operand.k_dim && !loops[d].empty())
-        order.push_back(loops[d]);
+      if (d != operand.own_dim && d != operand.k_dim && loops[d]) order.push_back(loops[d]);
     if (loops[operand.own_dim].empty()) Refuse("one column is no vector");
-    Names names = {copy + "_o", copy + "_v", copy + "_i"}, steps = {copy + "_so", copy + "_si"};
-    if (operand.k_contiguous() && Transpose(copy, loops, order, names, steps)) return;
-    schedule_.Split(LoopOf(copy, loops[operand.own_dim]),
-                    {plan_.tile_n / plan_.vector, plan_.vector}, names, tail_of_n_);
-    const std::string& sum = loops[operand.k_dim];
+    if (operand.k_contiguous() && Transpose(copy, loops, order)) return;
+    LoopRefs own = SplitColumns(&schedule_, copy, loops, tail_of_n_);
+    const LoopRef& sum = loops[operand.k_dim];
     if (sum.empty()) {
-      order.push_back(names[0]);
+      order.push_back(own[0]);
     } else if (operand.k_contiguous()) {
-      order.insert(order.end(), {names[0], sum});
+      order.insert(order.end(), {own[0], sum});
     } else {
       // Some rows of B at a time, each of which is read along memory.
-      schedule_.Split(LoopOf(copy, sum), {kRowStreams}, steps);
-      order.insert(order.end(), {steps[0], names[0], steps[1]});
+      LoopRefs steps = SplitRows(&schedule_, copy, sum, kRowStreams);
+      order.insert(order.end(), {steps[0], own[0], steps[1]});
     }
-    order.insert(order.end(), {names[1], names[2]});
-    schedule_.Reorder(Around(copy, order));
+    order.insert(order.end(), {own[1], own[2]});
+    schedule_.Reorder(order.Of(copy));
     if (operand.k_contiguous() ||
-        !Try(&schedule_, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(copy, names[2])); }))
-      schedule_.Unroll(LoopOf(copy, names[2]));
+        !Try(&schedule_, [&](Schedule* attempt) { attempt->Vectorize(own[2].Of(copy)); }))
+      schedule_.Unroll(own[2].Of(copy));
+  }
+  LoopRefs SplitColumns(Schedule* schedule, const BlockRef& copy, const LoopRefs& loops,
+                        TailStrategy tail) const {
+    return schedule->Split(loops[gemm_.b.own_dim].Of(copy),
+                           {plan_.tile_n / plan_.vector, plan_.vector},
+                           {copy + "_o", copy + "_v", copy + "_i"}, tail);
+  }
+  static LoopRefs SplitRows(Schedule* schedule, const BlockRef& copy, const LoopRef& sum,
+                            int64_t rows) {
+    return schedule->Split(sum.Of(copy), {rows}, {copy + "_so", copy + "_si"});
   }
 
   // The steps behind the last vector of K are copied by themselves. Returns the loop of the others.
-  std::string PartSteps(Schedule* schedule, const std::string& copy, const Names& loops) const {
-    const std::string &sum = loops[gemm_.b.k_dim], &own = loops[gemm_.b.own_dim];
-    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
-    auto loop = std::find_if(nest.loops.begin(), nest.loops.end(),
-                             [&](const ForNode* one) { return one->var.name() == sum; });
-    Expr extent = (*loop)->extent;
+  LoopRef PartSteps(Schedule* schedule, const BlockRef& copy, const LoopRefs& loops) const {
+    const LoopRef &sum = loops[gemm_.b.k_dim], &own = loops[gemm_.b.own_dim];
+    Expr extent = schedule->At(sum)->extent;
     if (Divides(plan_.vector, extent)) return sum;
-    schedule->Reorder(Around(copy, {sum, own}));
-    Names parts = {sum + "_f", sum + "_r"};
-    schedule->LoopPartition(LoopOf(copy, sum),
-                            ir::FloorDiv(extent, Expr(plan_.vector)) * Expr(plan_.vector), parts);
-    return parts[0];
+    schedule->Reorder(LoopRefs{sum, own}.Of(copy));
+    return schedule->LoopPartition(sum.Of(copy),
+                                   ir::FloorDiv(extent, Expr(plan_.vector)) * Expr(plan_.vector),
+                                   {sum + "_f", sum + "_r"})[0];
   }
 
   // K-contiguous B is transposed in registers, a vector of vectors at a time.
-  bool Transpose(const std::string& copy, const Names& loops, Names order, const Names& names,
-                 const Names& steps) {
-    const GemmOperand& operand = gemm_.b;
-    const std::string& sum = loops[operand.k_dim];
-    if (sum.empty() || operand.dtype != DataType::Float(32)) return false;
-    order.insert(order.end(), {names[0], steps[0], names[1], steps[1], names[2]});
+  bool Transpose(const CopyRef& copy, const LoopRefs& loops, LoopRefs order) {
+    const LoopRef& sum = loops[gemm_.b.k_dim];
+    if (sum.empty() || gemm_.b.dtype != DataType::Float(32)) return false;
     return transposed_ = Try(&schedule_, [&](Schedule* attempt) {
-             std::string whole = prepacked() ? sum : PartSteps(attempt, copy, loops);
-             attempt->Split(LoopOf(copy, loops[operand.own_dim]),
-                            {plan_.tile_n / plan_.vector, plan_.vector}, names);
-             attempt->Split(LoopOf(copy, whole), {plan_.vector}, steps);
-             attempt->Reorder(Around(copy, order));
+             LoopRef whole = prepacked() ? sum : PartSteps(attempt, copy, loops);
+             LoopRefs own = SplitColumns(attempt, copy, loops, TailStrategy::kLoop),
+                      steps = SplitRows(attempt, copy, whole, plan_.vector);
+             order.insert(order.end(), {own[0], steps[0], own[1], steps[1], own[2]});
+             attempt->Reorder(order.Of(copy));
              if (prepacked()) ParallelizePacking(attempt, copy);
-             attempt->Tensorize(LoopOf(copy, steps[1]),
-                                "f32_transpose_" + std::to_string(plan_.vector));
+             attempt->Tensorize(steps[1].Of(copy), "f32_transpose_" + std::to_string(plan_.vector));
            });
   }
 
   Schedule& schedule_;
-  std::string block_, left_;
+  BlockRef block_, left_;
   const Gemm& gemm_;
   P& plan_;
   const TargetInfo& target_;
   TailStrategy tail_of_n_;
   bool transposed_ = false;  // the packed block is an instruction's then
+  NamedLoops loops_;
 };
 
 // Floats of 32 and 64 bits, and integers of 32.
@@ -329,12 +328,11 @@ Gemm WidenOperands(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
   DataType dtype = gemm.c->dtype;
   for (const GemmOperand& operand : {gemm.a, gemm.b}) {
     if (operand.dtype == dtype) continue;
-    std::string copy =
-        schedule->CacheRead(block.name, operand.name, StorageScope::kGlobal,
-                            FreshBlockName(*schedule, block.name + "_" + operand.name));
+    CopyRef copy = schedule->CacheRead(block.ref, operand.buffer, StorageScope::kGlobal,
+                                       FreshBlockName(*schedule, block.ref + "_" + operand.name));
     schedule->SetDtype(copy, dtype);
   }
-  return RequireGemm(*schedule, block.name, Sizes::kDynamic, batch_axes);
+  return RequireGemm(*schedule, block.ref, Sizes::kDynamic, batch_axes);
 }
 
 // Refuses what is not worth a tile of vectors.
@@ -373,7 +371,7 @@ PackedGemmProblem MakeProblem(Schedule* schedule, const BlockInfo& block, const 
   return problem;
 }
 
-std::string RowsOfLeft(const std::string& block) { return block + "_rows"; }
+std::string RowsOfLeft(const BlockInfo& block) { return block.name + "_rows"; }
 
 // Steps along K of an M-contiguous A are in K cache lines, or pages. Where these do not stay in L2
 // until the next tile of M, A is copied to rows of K first, transposed in registers.
@@ -385,37 +383,36 @@ void TurnLeft(Schedule* schedule, const BlockInfo& block, const TargetInfo& targ
   if (!a.m_contiguous() || a.dtype != DataType::Float(32) || gemm.c->dtype != a.dtype ||
       gemm.m < kLeastTransposedRows || !is_large || IsConstant(*schedule, a.name))
     return;
-  CopyRowsOfA(schedule, block.name, a, RowsOfLeft(block.name));
+  CopyRowsOfA(schedule, block.ref, a, RowsOfLeft(block));
 }
 
 std::vector<P> PackedPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                            const Wanted<P>& want) {
   TurnLeft(schedule, block, target);
-  BlockInfo turned = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  BlockInfo turned = DescribeBlock(*schedule, block.ref);
   return PackedGemmPlans(MakeProblem(schedule, turned, target, LayoutOfB::kAsIndexed), target,
                          want);
 }
 
-// The block that converts A, for this block alone; "" where none does.
-std::string FindConversion(const Schedule& schedule, const std::string& block, const Gemm& gemm) {
-  const std::vector<const AllocateNode*>& found = schedule.tree().AllocationsNamed(gemm.a.name);
-  std::string producer = found.empty() ? "" : ProducerOf(schedule, found[0]->buffer);
-  if (producer.empty()) return "";
-  BlockInfo copy = DescribeBlock(FindBlockNamed(schedule, producer));
+// The block that converts A, for this block alone, or none.
+BlockRef FindConversion(const Schedule& schedule, const BlockRef& block, const Gemm& gemm) {
+  BlockRef producer = ProducerOf(schedule, gemm.a.buffer);
+  if (!producer) return {};
+  BlockInfo copy = DescribeBlock(schedule, producer);
   bool converts = copy.kind == BlockKind::kElementwise && copy.accesses.size() == 2 &&
                   copy.accesses[0].buffer->dtype != copy.accesses[1].buffer->dtype;
   for (const BlockNode* other : BlocksIn(schedule.function()->body))
-    converts &= other->name == producer || other->name == block ||
-                !Touches(AsStmt(other), found[0]->buffer);
-  return converts ? producer : "";
+    converts &= other == schedule.At(producer) || other == schedule.At(block) ||
+                !Touches(AsStmt(other), gemm.a.buffer);
+  return converts ? producer : BlockRef();
 }
 
 void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& target, P* chosen) {
   const P& plan = *chosen;
-  BlockInfo block = DescribeBlock(FindBlockNamed(*schedule, before.name));
+  BlockInfo block = DescribeBlock(*schedule, before.ref);
   BatchAxes batch_axes = plan.batch_axes();
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kDynamic, batch_axes);
-  std::string left = FindConversion(*schedule, block.name, gemm);
+  BlockRef left = FindConversion(*schedule, block.ref, gemm);
   // LLVM vectorizes the static tail of a copy.
   bool masks =
       target.masked_vectors && (gemm.dynamic_n || (!plan.pack_b && gemm.n % plan.tile_n != 0));
@@ -424,34 +421,32 @@ void ApplyPacked(Schedule* schedule, const BlockInfo& before, const TargetInfo& 
   bool whole_m = all_of_m || (!gemm.dynamic_m && gemm.m % plan.tile_m == 0),
        whole_n = !gemm.dynamic_n && gemm.n % columns == 0;
   if (!plan.block_k && !(whole_m && whole_n)) {
-    std::string a = gemm.a.name, b = gemm.b.name;
+    Buffer a = gemm.a.buffer, b = gemm.b.buffer;
     gemm = PadGemm(schedule, block, {.m = all_of_m ? 1 : plan.tile_m, .n = columns},
                    Sizes::kDynamic, batch_axes);
     // Padding is no copy, unless all of it is copied, or a block of rows.
-    if (gemm.a.name != a && plan.pack_a == kPacked) {
-      left = gemm.a.name;
+    bool pads_a = !gemm.a.buffer.same(a), pads_b = !gemm.b.buffer.same(b);
+    if (pads_a && plan.pack_a == kPacked) {
+      left = ProducerOf(*schedule, gemm.a.buffer);
       FusePrologue(schedule, left);
-    } else if (gemm.a.name != a && !plan.pack_a) {
-      schedule->ComputeInline(gemm.a.name);
+    } else if (pads_a && !plan.pack_a) {
+      schedule->ComputeInline(ProducerOf(*schedule, gemm.a.buffer));
     }
-    if (gemm.b.name != b && !plan.pack_b) schedule->ComputeInline(gemm.b.name);
+    if (pads_b && !plan.pack_b) schedule->ComputeInline(ProducerOf(*schedule, gemm.b.buffer));
   }
   GuessSizes(&gemm, target);
-  HostMatmul(schedule, block.name, left, gemm, chosen, target, masks).Run();
+  HostMatmul(schedule, block.ref, left, gemm, chosen, target, masks).Run();
 }
 
 void ApplyMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
   ApplyPacked(schedule, block, target, plan);
-  for (const BlockNode* copy : BlocksIn(schedule->function()->body))
-    if (copy->name == RowsOfLeft(block.name)) {
-      ApplyRules(schedule, DescribeBlock(copy), target);
-      break;
-    }
+  if (BlockRef copy = FindBlock(*schedule, RowsOfLeft(block)))
+    ApplyRules(schedule, DescribeBlock(*schedule, copy), target);
 }
 
 // Whether what a block copies, [K, N], has N contiguous.
-bool IsContiguousN(const Schedule& schedule, const std::string& copy) {
-  const BlockNode* block = FindBlockNamed(schedule, copy);
+bool IsContiguousN(const Schedule& schedule, const BlockRef& copy) {
+  const BlockNode* block = schedule.At(copy);
   const auto* store = block->body.As<BufferStoreNode>();
   const auto* load = store ? store->value.As<ir::BufferLoadNode>() : nullptr;
   if (!load || !load->buffer->strides.empty()) return false;
@@ -461,11 +456,6 @@ bool IsContiguousN(const Schedule& schedule, const std::string& copy) {
   auto place = arith::AsLinear(analyzer.Simplify(FlatIndex(load->buffer, load->indices)),
                                block->iters.back().var.node());
   return place && place->coefficient == 1;
-}
-
-// The operands and the result of im2col.
-Names ImplicitOperands(const std::string& block) {
-  return {block + "_a", block + "_b", block + "_c"};
 }
 
 // Whether what is summed over is contiguous in an operand, as channels of NHWC are.
@@ -488,22 +478,27 @@ bool HasContiguousChannels(const BlockInfo& block) {
 //     Y[pixel, channel] = epilogue(acc)      the copy back from im2col
 //
 // Costs and limits are those of packed_matmul. Declines what im2col or packed_matmul decline.
-PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
-                               BatchAxes batch_axes) {
+struct ImplicitGemm {
+  PackedGemmProblem problem;
+  CopyRefs matrices;  // A, B and C
+};
+ImplicitGemm MakeImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
+                          BatchAxes batch_axes) {
   bool batch = batch_axes == BatchAxes::kOuterN;
   bool has_vectors = FindVectorAxis(block) || FindReducedVectorAxis(block);
   ColumnsApart apart = FindColumnsApart(block);
   if (HasContiguousChannels(block)) MakeChannelsInnermost(schedule, block);
-  Names in_batch = SharedAxes(block);
+  Schedule::Names in_batch = SharedAxes(block);
   if (batch) in_batch.insert(in_batch.end(), apart.axes.begin(), apart.axes.end());
-  Names made = schedule->Im2col(block.name, in_batch, ImplicitOperands(block.name));
+  CopyRefs made =
+      schedule->Im2col(block.ref, in_batch, {block.ref + "_a", block.ref + "_b", block.ref + "_c"});
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   bool swapped = block.kind == BlockKind::kReduction &&
-                 SwapNarrow(schedule, block.name, made[0], target.vector_bytes);
+                 SwapNarrow(schedule, block.ref, made[0], target.vector_bytes);
   LayoutOfB layout = !swapped && IsContiguousN(*schedule, made[1]) ? LayoutOfB::kContiguousN
                                                                    : LayoutOfB::kGathered;
   PutContiguousLast(schedule, made[swapped ? 0 : 1]);
-  BlockInfo gemm = DescribeBlock(FindBlockNamed(*schedule, block.name));
+  BlockInfo gemm = DescribeBlock(*schedule, block.ref);
   PackedGemmProblem problem = MakeProblem(schedule, gemm, target, layout, batch_axes);
   // Depthwise convolutions and other sums of products with few rows, or with so few columns that
   // vectors along other axes are better, where there are any.
@@ -513,14 +508,14 @@ PackedGemmProblem MakeImplicit(Schedule* schedule, const BlockInfo& block, const
            "; expected " + std::to_string(kPackUses) + " and " +
            std::to_string(has_vectors ? problem.lanes : kLeastColumns) + " or more");
   problem.scattered = !batch && !apart.axes.empty() && apart.contiguous % problem.lanes != 0;
-  return problem;
+  return {problem, made};
 }
 
 std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                              const Wanted<P>& want) {
   std::vector<P> plans;
   auto add = [&](Schedule* attempt, BatchAxes batch_axes) {
-    PackedGemmProblem problem = MakeImplicit(attempt, block, target, batch_axes);
+    PackedGemmProblem problem = MakeImplicit(attempt, block, target, batch_axes).problem;
     for (P plan : PackedGemmPlans(problem, target, want)) {
       plan.batch = batch_axes == BatchAxes::kOuterN;
       plans.push_back(plan);
@@ -534,18 +529,18 @@ std::vector<P> ImplicitPlans(Schedule* schedule, const BlockInfo& block, const T
 }
 
 void ApplyImplicit(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
-  MakeImplicit(schedule, block, target, plan->batch_axes());
-  Names made = ImplicitOperands(block.name);
-  const BlockNode* left = FindBlockNamed(*schedule, made[0]);
+  CopyRefs made = MakeImplicit(schedule, block, target, plan->batch_axes()).matrices;
+  const BlockNode* left = schedule->At(made[0]);
   int64_t part = InnermostFused(*schedule, made[0], left->iters.size() - 1);
   ApplyPacked(schedule, block, target, plan);
   // im2col is fused into the packing, or into the loads.
-  for (const std::string& operand : {made[0], made[1]})
-    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(operand); });
+  for (const CopyRef& operand : {made[0], made[1]})
+    if (schedule->tree().Has(operand))
+      Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(operand); });
   // Loops of their own spare the quotients of fused axes.
   if (part < 2 || plan->block_k || plan->k_streams > 1) return;
-  for (const std::string& loop : LoopsOfAxes(*schedule, block.name))
-    if (loop == block.name + "_l") SplitLanes(schedule, block.name, loop, part);
+  for (const LoopRef& loop : LoopsOfAxes(*schedule, block.ref))
+    if (loop.name() == block.name + "_l") SplitLanes(schedule, block.ref, loop, part);
 }
 
 // subsampled_matmul: 1x1 convolutions with strides whose pixels are contiguous (NCHW).
@@ -576,7 +571,8 @@ void CheckSubsampled(const BlockInfo& block, const TargetInfo& target) {
 
 void SubsampledMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& target) {
   CheckSubsampled(block, target);
-  Names made = schedule->Im2col(block.name, SharedAxes(block), ImplicitOperands(block.name));
+  CopyRefs made = schedule->Im2col(block.ref, SharedAxes(block),
+                                   {block.ref + "_a", block.ref + "_b", block.ref + "_c"});
   if (!IsSubsampled(*schedule, made[1])) Refuse("its pixels are read without strides");
   FuseEpilogue(schedule, made[2], block.accesses[0].buffer);
   // Vectors along the channels of weights [o, c, 1, 1] would be along no last index.
@@ -585,7 +581,7 @@ void SubsampledMatmul(Schedule* schedule, const BlockInfo& block, const TargetIn
   });
   auto takes = [&](const char* rule) {
     PlanRequest request{block.name, rule, {}};
-    BlockInfo product = DescribeBlock(FindBlockNamed(*schedule, block.name));
+    BlockInfo product = DescribeBlock(*schedule, block.ref);
     return !ApplyRules(schedule, product, target, &request).rule.empty();
   };
   if (!(in_rows && takes("channel_vectors")) && !takes("packed_matmul"))

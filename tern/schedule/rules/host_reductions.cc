@@ -45,8 +45,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Elements that are worth a masked vector and its horizontal reduction.
 constexpr int64_t kLeastMasked = 8;
 // A guess of the steps of one result that threads share.
@@ -54,10 +52,10 @@ constexpr int64_t kManySteps = 1 << 20;
 
 // The steps that a block reduces in vectors, in loops that are known.
 struct Steps {
-  std::string loop;  // the innermost one, along memory
-  Names fused;       // the loops that become it; empty: it is there
+  LoopRef loop;    // the innermost one, along memory
+  LoopRefs fused;  // the loops that become it; empty: it is there
   Expr extent;
-  Names reduced;  // all loops along what is reduced, outermost first
+  LoopRefs reduced;  // all loops along what is reduced, outermost first
   ReductionProblem problem;
 
   // Whether there are rows of other reduced axes inside of which the steps run.
@@ -101,10 +99,10 @@ ReductionProblem ProblemOf(const Schedule& schedule, const BlockInfo& block, siz
       ++problem.loads;
       problem.bytes += access.buffer->dtype.bytes();
     }
-  problem.operations = CountArithmetic(FindBlockNamed(schedule, block.name));
+  problem.operations = CountArithmetic(schedule.At(block.ref));
   // A value and its index are chosen one by one at the end of a row.
-  problem.masks = target.masked_vectors &&
-                  !FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body).has_value();
+  problem.masks =
+      target.masked_vectors && !FindSelectionUpdate(schedule.At(block.ref)->body).has_value();
   problem.rows_are_steps = steps.reduced.size() > 1;
   problem.is_inner = steps.is_inner();
   problem.shared = shared;
@@ -123,13 +121,13 @@ std::optional<Steps> StepsOf(const Schedule& schedule, const BlockInfo& block,
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
   if (!axis || !loops || loops->reduce.empty()) return {};
-  const std::string& along = block.axes[*axis].loop;
+  const LoopRef& along = block.axes[*axis].loop;
   // In another one its tail is no part of its own.
   if (loops->reduce.front() != along && loops->reduce.back() != along) return {};
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, block.name));
+  Nest nest = NestOf(schedule.tree(), schedule.At(block.ref));
   // Spatial loops are the outer ones.
   for (size_t i = 0; i < loops->spatial.size(); ++i)
-    if (nest.loops[i]->var.name() != loops->spatial[i]) return {};
+    if (LoopRef(nest.loops[i]) != loops->spatial[i]) return {};
   Steps steps{along, {}, block.axes[*axis].extent, loops->reduce, {}};
   steps.problem = ProblemOf(schedule, block, *axis, steps, target);
   return AreWorthVectors(steps) ? std::optional(steps) : std::nullopt;
@@ -185,20 +183,20 @@ std::optional<Steps> AdjacentSteps(const Schedule& schedule, const BlockInfo& bl
 
 // Makes the one loop of such steps.
 void FuseSteps(Schedule* schedule, const BlockInfo& block, Steps* steps) {
-  Names order = RequireLoops(*schedule, block).spatial;
+  LoopRefs order = RequireLoops(*schedule, block).spatial;
   order.insert(order.end(), steps->fused.begin(), steps->fused.end());
-  schedule->Reorder(Around(block.name, order));
-  steps->loop = FuseLoops(schedule, block.name, steps->fused);
+  schedule->Reorder(order.Of(block.ref));
+  steps->loop = FuseLoops(schedule, block.ref, steps->fused);
   steps->reduced = {steps->loop};
 }
 
 // Of a block that Rfactor made: the loop of its parts, and those of the steps of each.
 struct PartLoops {
-  std::string parts;
-  Names steps;
+  LoopRef parts;
+  LoopRefs steps;
 };
-PartLoops LoopsOfPart(const Schedule& schedule, const std::string& part) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, part));
+PartLoops LoopsOfPart(const Schedule& schedule, const BlockRef& part) {
+  BlockInfo info = DescribeBlock(schedule, part);
   PartLoops loops;
   for (const BlockAxis& axis : info.axes)
     if (axis.kind == IterKind::kReduce)
@@ -208,100 +206,98 @@ PartLoops LoopsOfPart(const Schedule& schedule, const std::string& part) {
   return loops;
 }
 
-// The loop over the vectors of a block's parts, where there are several: "" else.
-std::string VectorsOf(const Schedule& schedule, const std::string& part) {
-  Nest nest = NestOf(schedule.tree(), FindBlockNamed(schedule, part));
+// The loop over the vectors of a block's parts, where there are several; else none.
+LoopRef VectorsOf(const Schedule& schedule, const BlockRef& part) {
+  Nest nest = NestOf(schedule.tree(), schedule.At(part));
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
-  if (loops.size() < 2) return "";
+  if (loops.size() < 2) return {};
   const ForNode* before_lanes = loops[loops.size() - 2];
   bool several = UseOf(nest.block, before_lanes->var.node()).spatial;
-  return several ? before_lanes->var.name() : "";
+  return several ? LoopRef(before_lanes) : LoopRef();
 }
 
 // The parts are vectors.
-void VectorizeParts(Schedule* schedule, const std::string& part, int64_t lanes) {
+void VectorizeParts(Schedule* schedule, const BlockRef& part, int64_t lanes) {
   PartLoops loops = LoopsOfPart(*schedule, part);
   Lanes split = SplitLanes(schedule, part, loops.parts, lanes);
-  Names order = Around(part, loops.steps);
-  if (!split.outer.empty()) order.push_back(LoopOf(part, split.outer));
-  order.push_back(LoopOf(part, split.inner));
+  LoopRefs order = loops.steps.Of(part);
+  if (!split.outer.empty()) order.push_back(split.outer.Of(part));
+  order.push_back(split.inner.Of(part));
   schedule->Reorder(order);
-  std::string init = schedule->DecomposeReduction(part, order[0]);
-  if (!split.outer.empty()) schedule->Unroll(LoopOf(init, split.outer));
-  for (const std::string& block : {init, part}) schedule->Vectorize(LoopOf(block, split.inner));
+  BlockRef init = schedule->DecomposeReduction(part, order[0]);
+  if (!split.outer.empty()) schedule->Unroll(LoopAround(*schedule, init, split.outer));
+  for (const BlockRef& block : {init, part})
+    schedule->Vectorize(LoopAround(*schedule, block, split.inner));
 }
 
 // All that a block stores to is kept in registers.
-void MakeLocal(Schedule* schedule, const std::string& block) {
-  Names results;
-  for (const BlockAccess& access : DescribeBlock(FindBlockNamed(*schedule, block)).accesses)
-    if (access.store && !Contains(results, access.buffer->name))
-      results.push_back(access.buffer->name);
-  for (const std::string& result : results) schedule->SetScope(result, StorageScope::kLocal);
+void MakeLocal(Schedule* schedule, const BlockRef& block) {
+  std::vector<Buffer> results;
+  for (const BlockAccess& access : DescribeBlock(*schedule, block).accesses)
+    if (access.store && std::none_of(results.begin(), results.end(), [&](const Buffer& result) {
+          return result.same(access.buffer);
+        }))
+      results.push_back(access.buffer);
+  for (const Buffer& result : results) schedule->SetScope(result, StorageScope::kLocal);
 }
 
 // The block, whose steps may run in any order then. What argmin and argmax store under a condition
 // is their result.
 BlockInfo InAnyOrder(Schedule* schedule, const BlockInfo& given) {
   BlockInfo block = FreeOrder(schedule, given);
-  if (FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body))
+  if (FindSelectionUpdate(schedule->At(block.ref)->body))
     for (BlockAxis& axis : block.axes) axis.decides = false;
   return block;
 }
 
-// The block in a loop that has one.
-std::string BlockOf(const Schedule& schedule, const std::string& loop) {
-  for (const ForNode* node : LoopsIn(schedule.function()->body))
-    if (node->var.name() == loop) return BlocksIn(node->body)[0]->name;
-  Refuse("there is no loop " + loop);
-}
-
 // The block whose results are the vectors of one, and those whose results are their lanes: of a
 // loop that is split off already, of as many iterations as the vectors have elements.
-VectorReduction FactorStep(Schedule* schedule, const std::string& block, const Steps& steps,
-                           const ReductionPlan& plan, const std::string& loop) {
+VectorReduction FactorStep(Schedule* schedule, const BlockRef& block, const Steps& steps,
+                           const ReductionPlan& plan, const LoopRef& loop) {
   VectorReduction result;
   result.block = block;
   result.width = plan.vector;
   result.vectors = plan.unroll;
   result.last = loop;
-  result.parts =
-      schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_parts"));
+  result.parts = schedule->Rfactor(loop.Of(block), FreshBlockName(*schedule, block + "_parts"));
   MakeLocal(schedule, result.parts);
   if (plan.unroll == 1) return result;
-  std::string vectors = FreshLoopName(*schedule, steps.loop + "_v"),
-              lanes = FreshLoopName(*schedule, steps.loop + "_l");
-  schedule->Split(LoopOf(block, loop), {plan.vector}, {vectors, lanes});
-  result.last = lanes;
+  result.last = schedule->Split(loop.Of(block), {plan.vector},
+                                {FreshLoopName(*schedule, steps.loop + "_v"),
+                                 FreshLoopName(*schedule, steps.loop + "_l")})[1];
   result.lanes =
-      schedule->Rfactor(LoopOf(block, lanes), FreshBlockName(*schedule, block + "_lanes"));
+      schedule->Rfactor(result.last.Of(block), FreshBlockName(*schedule, block + "_lanes"));
   MakeLocal(schedule, result.lanes);
   return result;
 }
 
 // The steps are split by vectors; iterations that fill none are left to a block `rest`.
 struct SplitSteps {
-  std::string outer, inner, rest;
+  LoopRef outer, inner;
+  BlockRef rest;
 };
-SplitSteps SplitOff(Schedule* schedule, const std::string& block, const Steps& steps,
+SplitSteps SplitOff(Schedule* schedule, const BlockRef& block, const Steps& steps,
                     const ReductionPlan& plan) {
   SplitSteps split;
-  std::string loop = steps.loop;
+  LoopRef loop = steps.loop;
   if (Expr whole = WholeSteps(steps, plan)) {
-    std::string rest = FreshLoopName(*schedule, steps.loop + "_r");
-    loop = FreshLoopName(*schedule, steps.loop + "_f");
-    schedule->LoopPartition(LoopOf(block, steps.loop), whole, {loop, rest});
-    split.rest = BlockOf(*schedule, rest);
+    auto [full, rest] = schedule->LoopPartition(
+        steps.loop.Of(block), whole,
+        {FreshLoopName(*schedule, steps.loop + "_f"), FreshLoopName(*schedule, steps.loop + "_r")});
+    loop = full;
+    split.rest = schedule->RefTo(BlocksIn(schedule->At(rest)->body)[0]);
   }
-  split.outer = FreshLoopName(*schedule, steps.loop + "_o");
-  split.inner = FreshLoopName(*schedule, steps.loop + "_i");
-  schedule->Split(LoopOf(block, loop), {plan.step()}, {split.outer, split.inner},
-                  plan.mask ? TailStrategy::kMask : TailStrategy::kLoop);
+  auto [outer, inner] = schedule->Split(
+      loop.Of(block), {plan.step()},
+      {FreshLoopName(*schedule, steps.loop + "_o"), FreshLoopName(*schedule, steps.loop + "_i")},
+      plan.mask ? TailStrategy::kMask : TailStrategy::kLoop);
+  split.outer = outer;
+  split.inner = inner;
   return split;
 }
 
-VectorReduction DoFactor(Schedule* schedule, const std::string& block, const Steps& steps,
+VectorReduction DoFactor(Schedule* schedule, const BlockRef& block, const Steps& steps,
                          const ReductionPlan& plan) {
   SplitSteps split = SplitOff(schedule, block, steps, plan);
   VectorReduction result = FactorStep(schedule, block, steps, plan, split.inner);
@@ -319,21 +315,21 @@ Steps RequireSteps(const Schedule& schedule, const BlockInfo& block, const Targe
   return *steps;
 }
 
-// All of a reduction, in the rows of its last block, whose name is returned.
-std::string ReduceInRows(Schedule* schedule, const std::string& block, const Steps& steps,
-                         const ReductionPlan& plan, const TargetInfo& target) {
-  Names blocks, rows;
+// All of a reduction, in the rows of its last block, which is returned.
+BlockRef ReduceInRows(Schedule* schedule, const BlockRef& block, const Steps& steps,
+                      const ReductionPlan& plan, const TargetInfo& target) {
+  BlockRefs blocks;
+  LoopRefs rows;
   std::vector<VectorReduction> reductions = {DoFactor(schedule, block, steps, plan)};
-  for (const std::string& made : reductions[0].made()) blocks.push_back(made);
+  for (const BlockRef& made : reductions[0].made()) blocks.push_back(made);
   blocks.push_back(block);
   if (!reductions[0].rest.empty())
     for (VectorReduction& rest : FactorAll(schedule, reductions[0].rest, target, &blocks))
       reductions.push_back(std::move(rest));
-  std::string last = blocks.back();
+  BlockRef last = blocks.back();
   blocks.pop_back();
-  std::optional<LoopsByKind> loops =
-      SortLoops(*schedule, DescribeBlock(FindBlockNamed(*schedule, last)));
-  if (loops) rows = Around(last, loops->spatial);
+  std::optional<LoopsByKind> loops = SortLoops(*schedule, DescribeBlock(*schedule, last));
+  if (loops) rows = loops->spatial.Of(last);
   if (!rows.empty()) ComputeInRows(schedule, blocks, rows);
   for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
   for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
@@ -345,75 +341,72 @@ std::string ReduceInRows(Schedule* schedule, const std::string& block, const Ste
 namespace {
 
 // The steps of a loop are rows, which are reduced in parallel; then their results are.
-void ReduceByRows(Schedule* schedule, const std::string& block, const std::string& loop,
+void ReduceByRows(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
                   const TargetInfo& target, ReductionPlan* plan) {
-  std::string rows =
-      schedule->Rfactor(LoopOf(block, loop), FreshBlockName(*schedule, block + "_rows"));
+  CopyRef rows = schedule->Rfactor(loop.Of(block), FreshBlockName(*schedule, block + "_rows"));
   Plan same_vectors;
   same_vectors.fields = {{"vector", plan->vector}, {"unroll", plan->unroll}};
   if (plan->parallel != HostPlan::kOpen)
     same_vectors.fields.emplace_back("parallel", plan->parallel);
-  ReductionPlan made =
-      ReduceRows(schedule, DescribeBlock(FindBlockNamed(*schedule, rows)), target, &same_vectors);
+  ReductionPlan made = ReduceRows(schedule, DescribeBlock(*schedule, rows), target, &same_vectors);
   plan->SetParallel(made.parallel);
   // Few rows are left as they are.
-  Try(schedule, [&](Schedule* attempt) {
-    ReduceRows(attempt, DescribeBlock(FindBlockNamed(*attempt, block)), target);
-  });
+  Try(schedule,
+      [&](Schedule* attempt) { ReduceRows(attempt, DescribeBlock(*attempt, block), target); });
 }
 
 // One result of many steps: threads share parts of plan.part each, the last of which is shorter.
-void ReduceByParts(Schedule* schedule, const std::string& block, const Steps& steps,
+void ReduceByParts(Schedule* schedule, const BlockRef& block, const Steps& steps,
                    const ReductionPlan& plan) {
   SplitSteps split = SplitOff(schedule, block, steps, plan);
-  std::string part = FreshLoopName(*schedule, steps.loop + "_p"),
-              step = FreshLoopName(*schedule, steps.loop + "_q");
-  schedule->Split(LoopOf(block, split.outer), {plan.part / plan.step()}, {part, step});
-  std::string rows =
-      schedule->Rfactor(LoopOf(block, part), FreshBlockName(*schedule, block + "_rows"));
-  VectorReduction reduction = FactorStep(schedule, rows, steps, plan, split.inner);
-  ComputeInRows(schedule, reduction.made(), {LoopOf(rows, part)});
+  LoopRef part = schedule->Split(split.outer.Of(block), {plan.part / plan.step()},
+                                 {FreshLoopName(*schedule, steps.loop + "_p"),
+                                  FreshLoopName(*schedule, steps.loop + "_q")})[0];
+  CopyRef rows = schedule->Rfactor(part.Of(block), FreshBlockName(*schedule, block + "_rows"));
+  part = LoopAround(*schedule, rows, part);
+  VectorReduction reduction =
+      FactorStep(schedule, rows, steps, plan, LoopAround(*schedule, rows, split.inner));
+  ComputeInRows(schedule, reduction.made(), {part});
   Vectorize(schedule, reduction);
   UnrollVectors(schedule, reduction);
-  schedule->Parallel(LoopOf(rows, part));
+  schedule->Parallel(part);
 }
 
-// The contiguous axis where it is a short one beside other reduced ones; its loop, or "". With
-// masks it is one vector at most: LLVM keeps accumulators of 24 lanes as scalars from block to
-// block.
-std::string ShortLoop(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
+// The contiguous axis where it is a short one beside other reduced ones; its loop, or
+// none. With masks it is one vector at most: LLVM keeps accumulators of 24 lanes as scalars from
+// block to block.
+LoopRef ShortLoop(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
   std::optional<size_t> axis = FindReducedVectorAxis(block);
   std::optional<LoopsByKind> loops = SortLoops(schedule, block);
-  if (!axis || !loops || loops->reduce.size() < 2) return "";
+  if (!axis || !loops || loops->reduce.size() < 2) return {};
   std::optional<int64_t> extent = ir::AsConstInt(block.axes[*axis].extent);
   int64_t lanes = LanesFor(block, *axis, target, 1);
   int64_t most = target.masked_vectors ? lanes : 2 * lanes - 1;
-  return extent && lanes > 0 && *extent <= most ? block.axes[*axis].loop : "";
+  return extent && lanes > 0 && *extent <= most ? block.axes[*axis].loop : LoopRef();
 }
 
 // The elements along the loop are columns: one vector, that the other steps are combined in.
-void ReduceColumns(Schedule* schedule, const BlockInfo& block, const std::string& loop,
+void ReduceColumns(Schedule* schedule, const BlockInfo& block, const LoopRef& loop,
                    const TargetInfo& target, ReductionPlan* plan) {
-  int64_t work = WorkOf(*schedule, block.name);
+  int64_t work = WorkOf(*schedule, block.ref);
   LoopsByKind loops = RequireLoops(*schedule, block);
-  Names order = loops.spatial;
+  LoopRefs order = loops.spatial;
   std::erase(loops.reduce, loop);
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   order.push_back(loop);
-  schedule->Reorder(Around(block.name, order));
+  schedule->Reorder(order.Of(block.ref));
   VectorReduction columns;
-  columns.block = block.name;
+  columns.block = block.ref;
   columns.last = loop;
   for (const BlockAxis& axis : block.axes)
     if (axis.loop == loop) columns.width = *ir::AsConstInt(axis.extent);
   columns.vectors = 1;
-  columns.parts = schedule->Rfactor(LoopOf(block.name, loop),
-                                    FreshBlockName(*schedule, block.name + "_columns"));
+  columns.parts =
+      schedule->Rfactor(loop.Of(block.ref), FreshBlockName(*schedule, block.ref + "_columns"));
   schedule->SetScope(columns.parts, StorageScope::kLocal);
-  if (!loops.spatial.empty())
-    ComputeInRows(schedule, {columns.parts}, Around(block.name, loops.spatial));
+  if (!loops.spatial.empty()) ComputeInRows(schedule, {columns.parts}, loops.spatial.Of(block.ref));
   Vectorize(schedule, columns);
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
 }
 
 }  // namespace
@@ -422,8 +415,8 @@ namespace {
 
 // How a block is reduced, whatever the plan.
 struct Match {
-  std::string columns;  // the loop of a short axis whose elements are the lanes; "": steps
-  int64_t width = 0;    // its extent
+  LoopRef columns;    // of a short axis whose elements are the lanes; none: steps
+  int64_t width = 0;  // its extent
   Steps steps;
 };
 
@@ -454,18 +447,18 @@ void ApplyPlan(Schedule* schedule, const BlockInfo& block, const TargetInfo& tar
                ReductionPlan* chosen) {
   const ReductionPlan& plan = *chosen;
   if (!match.columns.empty()) return ReduceColumns(schedule, block, match.columns, target, chosen);
-  int64_t work = WorkOf(*schedule, block.name);
+  int64_t work = WorkOf(*schedule, block.ref);
   Steps& steps = match.steps;
   if (!steps.fused.empty()) FuseSteps(schedule, block, &steps);
   if (plan.part) {
-    ReduceByParts(schedule, block.name, steps, plan);
+    ReduceByParts(schedule, block.ref, steps, plan);
     return chosen->SetParallel(1);
   }
   if (plan.stages > 1)
-    return ReduceByRows(schedule, block.name,
+    return ReduceByRows(schedule, block.ref,
                         steps.is_inner() ? steps.reduced.front() : steps.reduced.back(), target,
                         chosen);
-  std::string last = ReduceInRows(schedule, block.name, steps, plan, target);
+  BlockRef last = ReduceInRows(schedule, block.ref, steps, plan, target);
   ParallelizeOuter(schedule, last, work, target, chosen);
 }
 
@@ -497,23 +490,26 @@ void ReduceRows(Schedule* schedule, const BlockInfo& given, const TargetInfo& ta
   ApplyPlan(schedule, block, target, RequireMatch(*schedule, block, target), plan);
 }
 
-Names VectorReduction::made() const { return lanes.empty() ? Names{parts} : Names{parts, lanes}; }
+BlockRefs VectorReduction::made() const {
+  return lanes.empty() ? BlockRefs{parts} : BlockRefs{parts, lanes};
+}
 
 namespace {
 
 // The steps of a block in the loops of a row. Refuses where there are none, or their order is
 // fixed.
-Steps RequireRowSteps(Schedule* schedule, const std::string& block, const TargetInfo& target) {
-  const BlockNode* node = FindBlockNamed(*schedule, block);
+Steps RequireRowSteps(Schedule* schedule, const BlockRef& block, const TargetInfo& target) {
+  const BlockNode* node = schedule->At(block);
   // The tail of another one, which is short: its elements are added one by one.
-  if (!node->init) Refuse("block " + block + " has no init");
-  Steps steps = RequireSteps(*schedule, InAnyOrder(schedule, DescribeBlock(node)), target);
+  if (!node->init) Refuse("block " + block.name() + " has no init");
+  BlockInfo info = InAnyOrder(schedule, DescribeBlock(*schedule, block));
+  Steps steps = RequireSteps(*schedule, info, target);
   steps.problem.shared = false;
   return steps;
 }
 
 // Gives a reduction along contiguous memory vector accumulators; nothing where its order is fixed.
-std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::string& block,
+std::optional<VectorReduction> FactorVectors(Schedule* schedule, const BlockRef& block,
                                              const TargetInfo& target, const Plan* wanted) {
   VectorReduction result;
   bool done = Try(schedule, [&](Schedule* attempt) {
@@ -526,7 +522,7 @@ std::optional<VectorReduction> FactorVectors(Schedule* schedule, const std::stri
 
 }  // namespace
 
-std::optional<ReductionProblem> RowProblem(const Schedule& schedule, const std::string& block,
+std::optional<ReductionProblem> RowProblem(const Schedule& schedule, const BlockRef& block,
                                            const TargetInfo& target) {
   std::optional<ReductionProblem> problem;
   Schedule probe = schedule;
@@ -539,68 +535,65 @@ std::optional<ReductionProblem> RowProblem(const Schedule& schedule, const std::
   return problem;
 }
 
-std::vector<VectorReduction> FactorAll(Schedule* schedule, const std::string& block,
-                                       const TargetInfo& target, Names* blocks,
+std::vector<VectorReduction> FactorAll(Schedule* schedule, const BlockRef& block,
+                                       const TargetInfo& target, BlockRefs* blocks,
                                        const Plan* wanted) {
   std::vector<VectorReduction> reductions;
-  std::string rest = block;
+  BlockRef rest = block;
   while (!rest.empty()) {
     std::optional<VectorReduction> reduction = FactorVectors(schedule, rest, target, wanted);
     if (reduction)
-      for (const std::string& made : reduction->made()) blocks->push_back(made);
+      for (const BlockRef& made : reduction->made()) blocks->push_back(made);
     blocks->push_back(rest);
-    rest = reduction ? reduction->rest : "";
+    rest = reduction ? reduction->rest : BlockRef();
     if (reduction) reductions.push_back(std::move(*reduction));
   }
   return reductions;
 }
 
-void ComputeInRows(Schedule* schedule, const Names& blocks, const Names& rows) {
+void ComputeInRows(Schedule* schedule, const BlockRefs& blocks, const LoopRefs& rows) {
   for (size_t i = blocks.size(); i-- > 0;) {
     if (Try(schedule, [&](Schedule* attempt) { attempt->ComputeAt(blocks[i], rows.back()); }))
       continue;
     // What writes a tensor, or goes on with what others wrote, computes all of it.
-    for (const std::string& row : rows) {
-      Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, blocks[i]));
-      if (nest.loops.empty()) Refuse("block " + blocks[i] + " has no loop for every row axis");
-      schedule->FuseSiblings(LoopOf(blocks[i], nest.loops[0]->var.name()), row);
+    for (const LoopRef& row : rows) {
+      Nest nest = NestOf(schedule->tree(), schedule->At(blocks[i]));
+      if (nest.loops.empty())
+        Refuse("block " + blocks[i].name() + " has no loop for every row axis");
+      schedule->FuseSiblings(LoopRef(nest.loops[0]).Of(blocks[i]), row);
     }
   }
 }
 
 void Vectorize(Schedule* schedule, const VectorReduction& reduction) {
-  for (const std::string& block : reduction.made())
-    VectorizeParts(schedule, block, reduction.width);
+  for (const BlockRef& block : reduction.made()) VectorizeParts(schedule, block, reduction.width);
   if (!reduction.lanes.empty())
-    schedule->Unroll(LoopOf(reduction.lanes, LoopsOfPart(*schedule, reduction.lanes).steps[0]));
-  schedule->DecomposeReduction(reduction.block, LoopOf(reduction.block, reduction.last));
+    schedule->Unroll(LoopsOfPart(*schedule, reduction.lanes).steps[0].Of(reduction.lanes));
+  LoopRef last = LoopAround(*schedule, reduction.block, reduction.last);
+  schedule->DecomposeReduction(reduction.block, last);
   // Lanes that are a value and its index are combined one by one.
-  if (!FindSelectionUpdate(FindBlockNamed(*schedule, reduction.block)->body))
-    schedule->Vectorize(LoopOf(reduction.block, reduction.last));
+  if (!FindSelectionUpdate(schedule->At(reduction.block)->body)) schedule->Vectorize(last);
 }
 
 void UnrollVectors(Schedule* schedule, const VectorReduction& reduction) {
-  std::string vectors = VectorsOf(*schedule, reduction.parts);
-  if (!vectors.empty()) schedule->Unroll(LoopOf(reduction.parts, vectors));
+  LoopRef vectors = VectorsOf(*schedule, reduction.parts);
+  if (!vectors.empty()) schedule->Unroll(vectors.Of(reduction.parts));
 }
 
-bool ComputeOnTheWay(Schedule* schedule, const std::string& block, const std::string& loop,
+bool ComputeOnTheWay(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
                      const VectorReduction& reduction) {
-  Buffer result = DescribeBlock(FindBlockNamed(*schedule, block)).accesses[0].buffer;
-  Names steps = LoopsOfPart(*schedule, reduction.parts).steps;
-  if (steps.size() != 1 || !Touches(AsStmt(FindBlockNamed(*schedule, reduction.parts)), result))
-    return false;
+  Buffer result = DescribeBlock(*schedule, block).accesses[0].buffer;
+  LoopRefs steps = LoopsOfPart(*schedule, reduction.parts).steps;
+  if (steps.size() != 1 || !Touches(AsStmt(schedule->At(reduction.parts)), result)) return false;
   return Try(schedule, [&](Schedule* attempt) {
-    std::string outer = FreshLoopName(*attempt, loop + "_o"),
-                vectors = FreshLoopName(*attempt, loop + "_v"),
-                lanes = FreshLoopName(*attempt, loop + "_i");
-    attempt->Split(LoopOf(block, loop), {reduction.vectors, reduction.width},
-                   {outer, vectors, lanes});
-    attempt->Vectorize(LoopOf(block, lanes));
-    attempt->FuseSiblings(LoopOf(block, outer), LoopOf(reduction.parts, steps[0]));
-    std::string parts = VectorsOf(*attempt, reduction.parts);
-    if (!parts.empty())
-      attempt->FuseSiblings(LoopOf(block, vectors), LoopOf(reduction.parts, parts));
+    auto [outer, vectors, lanes] =
+        attempt->Split(loop.Of(block), {reduction.vectors, reduction.width},
+                       {FreshLoopName(*attempt, loop + "_o"), FreshLoopName(*attempt, loop + "_v"),
+                        FreshLoopName(*attempt, loop + "_i")});
+    attempt->Vectorize(lanes.Of(block));
+    attempt->FuseSiblings(outer.Of(block), steps[0].Of(reduction.parts));
+    LoopRef parts = VectorsOf(*attempt, reduction.parts);
+    if (!parts.empty()) attempt->FuseSiblings(vectors.Of(block), parts.Of(reduction.parts));
   });
 }
 

@@ -75,7 +75,7 @@ struct RowBlocks {
 // The most elements of a row of dynamic length, by the conditions around its loops; 0: any number.
 int64_t BoundOf(const Schedule& schedule, const BlockInfo& block) {
   if (block.axes.size() != block.rows.size() + 1) return 0;
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
+  const BlockNode* node = schedule.At(block.ref);
   arith::Analyzer analyzer = AnalyzerAt(schedule.function(), PathTo(schedule.tree(), node));
   for (size_t a = 0; a < block.axes.size(); ++a) {
     const Expr& extent = block.axes[a].extent;
@@ -89,19 +89,19 @@ int64_t BoundOf(const Schedule& schedule, const BlockInfo& block) {
 RowBlocks DescribeRow(const Schedule& schedule, const BlockInfo& block, const TargetInfo& target) {
   RowBlocks row;
   row.bound = BoundOf(schedule, block);
-  Schedule::Names names = block.members;
-  names.push_back(block.name);
-  for (const std::string& name : names) {
+  BlockRefs names = block.member_refs;
+  names.push_back(block.ref);
+  for (const BlockRef& name : names) {
     if (std::optional<ReductionProblem> problem = RowProblem(schedule, name, target)) {
       row.reductions.push_back(*problem);
       continue;
     }
-    BlockInfo info = DescribeBlock(FindBlockNamed(schedule, name));
+    BlockInfo info = DescribeBlock(schedule, name);
     std::optional<size_t> axis = FindVectorAxis(info);
     if (!axis || LanesFor(info, *axis, target, 2) == 0) continue;
     RowBlocks::Elementwise one;
     one.most = LanesFor(info, *axis, target, 2);
-    one.operations = CountArithmetic(FindBlockNamed(schedule, name));
+    one.operations = CountArithmetic(schedule.At(name));
     int64_t likely = target.likely_steps ? target.likely_steps : kUnknownExtent;
     for (size_t a = 0; a < info.axes.size(); ++a)
       if (a == *axis)
@@ -189,14 +189,14 @@ std::vector<RowsPlan> RowsPlans(Schedule* schedule, const BlockInfo& block,
 
 // Vectorizes a block of a fused row along its contiguous axis: in the loop of a reduction that
 // reads its result, or in a loop of its own.
-void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInfo& target,
+void VectorizeInRow(Schedule* schedule, const BlockRef& name, const TargetInfo& target,
                     const RowsPlan& plan, const std::vector<VectorReduction>& reductions) {
-  const BlockNode* node = FindBlockNamed(*schedule, name);
+  const BlockNode* node = schedule->At(name);
   BlockInfo block = DescribeBlock(node);
   std::optional<size_t> axis = FindVectorAxis(block);
   Nest nest = NestOf(schedule->tree(), node);
   if (!axis || nest.loops.empty()) return;
-  std::string loop = nest.loops.back()->var.name();
+  LoopRef loop(nest.loops.back());
   int64_t lanes =
       std::min(LanesFor(block, *axis, target, 2), plan.keep ? plan.vector : plan.elements);
   if (block.axes[*axis].loop != loop || lanes == 0) return;
@@ -204,43 +204,43 @@ void VectorizeInRow(Schedule* schedule, const std::string& name, const TargetInf
     if (ComputeOnTheWay(schedule, name, loop, reduction)) return;
   Try(schedule, [&](Schedule* attempt) {
     if (plan.keep) {
-      Schedule::Names made;
+      Schedule::Names names;
       for (const char* part : {"_o", "_v", "_i"})
-        made.push_back(FreshLoopName(*attempt, loop + part));
-      attempt->Split(LoopOf(name, loop), {CeilDiv(plan.elements, lanes), lanes}, made,
-                     TailStrategy::kMask);
-      attempt->Unroll(LoopOf(name, made[1]));
-      attempt->Vectorize(LoopOf(name, made[2]));
+        names.push_back(FreshLoopName(*attempt, loop + part));
+      LoopRefs made = attempt->Split(loop.Of(name), {CeilDiv(plan.elements, lanes), lanes}, names,
+                                     TailStrategy::kMask);
+      attempt->Unroll(made[1].Of(name));
+      attempt->Vectorize(made[2].Of(name));
       return;
     }
     bool whole = Divides(lanes, block.axes[*axis].extent);
     Lanes split =
         SplitLanes(attempt, name, loop, lanes, whole ? TailStrategy::kLoop : TailStrategy::kMask);
-    attempt->Vectorize(LoopOf(name, split.inner));
+    attempt->Vectorize(split.inner.Of(name));
   });
 }
 
 void FuseRows(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
               RowsPlan* plan) {
-  int64_t work = WorkOf(*schedule, block.name);
-  Schedule::Names all, others = {block.name};
+  int64_t work = WorkOf(*schedule, block.ref);
+  BlockRefs all, others = {block.ref};
   std::vector<VectorReduction> reductions;
   Plan wanted = plan->reductions();
-  for (const std::string& name : block.members) {
+  for (const BlockRef& name : block.member_refs) {
     work += WorkOf(*schedule, name);
     std::vector<VectorReduction> made = FactorAll(schedule, name, target, &all, &wanted);
     if (made.empty()) others.push_back(name);
     reductions.insert(reductions.end(), made.begin(), made.end());
   }
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
-  Schedule::Names rows;
+  Nest nest = NestOf(schedule->tree(), schedule->At(block.ref));
+  LoopRefs rows;
   for (size_t i = 0; i < block.rows.size(); ++i)
-    rows.push_back(LoopOf(block.name, nest.loops[i]->var.name()));
+    rows.push_back(LoopRef(nest.loops[i]).Of(block.ref));
   ComputeInRows(schedule, all, rows);
   for (const VectorReduction& reduction : reductions) Vectorize(schedule, reduction);
-  for (const std::string& name : others) VectorizeInRow(schedule, name, target, *plan, reductions);
+  for (const BlockRef& name : others) VectorizeInRow(schedule, name, target, *plan, reductions);
   for (const VectorReduction& reduction : reductions) UnrollVectors(schedule, reduction);
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
 }
 
 }  // namespace

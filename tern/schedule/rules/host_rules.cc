@@ -37,7 +37,7 @@ int64_t RequireLanes(const BlockInfo& block, size_t axis, const TargetInfo& targ
 // axis. Without a tail, or with one that is masked, they are a local buffer, in registers; with
 // another one they stay in memory, since the code of the tails would be large.
 struct Tile {
-  std::string row_loop;
+  LoopRef row_loop;
   int64_t rows = 1, lanes = 1;
   LaneReads reads = {};
   bool masked = false;  // the last vector is
@@ -67,39 +67,37 @@ std::vector<Buffer> ResultsOf(const BlockInfo& block) {
 
 // Stores copies of several results, of vectors along their last dimension, at the end of the last
 // of the outer loops around their block.
-void StoreCopies(Schedule* schedule, const std::string& block, Schedule::Names outer,
-                 const Schedule::Names& copies, int64_t lanes, TailStrategy tail) {
-  for (const std::string& copy : copies) {
-    Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, copy));
-    Schedule::Names loops;
-    for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
+void StoreCopies(Schedule* schedule, const BlockRef& block, LoopRefs outer, const CopyRefs& copies,
+                 int64_t lanes, TailStrategy tail) {
+  for (const CopyRef& copy : copies) {
+    LoopRefs loops = NestLoops(*schedule, copy);
     Lanes split = SplitLanes(schedule, copy, loops.back(), lanes, tail);
     loops.pop_back();
     if (!split.outer.empty()) loops.push_back(split.outer);
-    if (loops.size() != outer.size()) Refuse("the results of block " + block + " have other loops");
+    if (loops.size() != outer.size())
+      Refuse("the results of block " + block.name() + " have other loops");
     for (size_t i = 0; i < outer.size(); ++i)
-      schedule->FuseSiblings(LoopOf(block, outer[i]), LoopOf(copy, loops[i]));
-    schedule->Vectorize(LoopOf(copy, split.inner));
+      schedule->FuseSiblings(outer[i].Of(block), loops[i].Of(copy));
+    schedule->Vectorize(split.inner.Of(copy));
     outer = loops;
   }
 }
 
 // Accumulators of one iteration of the last of the outer loops are local buffers, stored at its
 // end: whole vectors, of which those that are stored may be masked.
-void KeepResults(Schedule* schedule, const BlockInfo& block, const Schedule::Names& outer,
-                 int64_t lanes, bool masked) {
+void KeepResults(Schedule* schedule, const BlockInfo& block, const LoopRefs& outer, int64_t lanes,
+                 bool masked) {
   Try(schedule, [&](Schedule* attempt) {
     std::vector<Buffer> results = ResultsOf(block);
-    Schedule::Names copies;
+    CopyRefs copies;
     for (const Buffer& result : results)
-      copies.insert(copies.begin(),
-                    attempt->CacheWrite(block.name, result->name, StorageScope::kLocal));
+      copies.insert(copies.begin(), attempt->CacheWrite(block.ref, result, StorageScope::kLocal));
     if (copies.size() > 1) {
-      StoreCopies(attempt, block.name, outer, copies, lanes,
+      StoreCopies(attempt, block.ref, outer, copies, lanes,
                   masked ? TailStrategy::kMask : TailStrategy::kLoop);
     } else {
-      Schedule::Names made = attempt->ReverseComputeAt(copies[0], LoopOf(block.name, outer.back()));
-      if (!made.empty()) attempt->Vectorize(LoopOf(copies[0], made.back()));
+      LoopRefs made = attempt->ReverseComputeAt(copies[0], outer.back().Of(block.ref));
+      if (!made.empty()) attempt->Vectorize(made.back().Of(copies[0]));
     }
     for (size_t i = 0; masked && i < copies.size(); ++i)
       attempt->TransformLayout(copies[i], InVectors(results[0]->shape.size(), lanes));
@@ -111,39 +109,40 @@ void ReduceTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo& t
   LoopsByKind loops = RequireLoops(*schedule, block);
   if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
   size_t axis = RequireVectorAxis(block, loops, tile.reads);
-  const std::string& column = block.axes[axis].loop;
+  const LoopRef& column = block.axes[axis].loop;
   int64_t lanes = tile.lanes;
-  int64_t work = WorkOf(*schedule, block.name);
-  Schedule::Names outer, inner;
-  for (const std::string& loop : loops.spatial) {
+  int64_t work = WorkOf(*schedule, block.ref);
+  LoopRefs outer, inner;
+  for (const LoopRef& loop : loops.spatial) {
     if (loop == column) continue;
     if (loop != tile.row_loop) {
       outer.push_back(loop);
       continue;
     }
-    Lanes split = SplitLanes(schedule, block.name, loop, tile.rows);
+    Lanes split = SplitLanes(schedule, block.ref, loop, tile.rows);
     if (!split.outer.empty()) outer.push_back(split.outer);
     inner.push_back(split.inner);
   }
   const Expr& extent = block.axes[axis].extent;
   bool masked = tile.masked;
-  Lanes split = SplitLanes(schedule, block.name, column, lanes,
+  Lanes split = SplitLanes(schedule, block.ref, column, lanes,
                            masked ? TailStrategy::kMask : VectorTail(extent));
   // Where the whole extent is one vector, results have no loop of their own to be kept in.
   bool has_outer = !split.outer.empty() || !outer.empty();
   if (!split.outer.empty()) outer.push_back(split.outer);
-  Schedule::Names order = outer;
+  LoopRefs order = outer;
   order.insert(order.end(), loops.reduce.begin(), loops.reduce.end());
   order.insert(order.end(), inner.begin(), inner.end());
   order.push_back(split.inner);
-  schedule->Reorder(Around(block.name, order));
+  schedule->Reorder(order.Of(block.ref));
   if (has_outer && (masked || Divides(lanes, extent)))
     KeepResults(schedule, block, outer, lanes, masked);
-  std::string init = schedule->DecomposeReduction(block.name, LoopOf(block.name, loops.reduce[0]));
-  schedule->Vectorize(LoopOf(block.name, split.inner));
-  Try(schedule, [&](Schedule* attempt) { attempt->Vectorize(LoopOf(init, split.inner)); });
-  for (const std::string& loop : inner) schedule->Unroll(LoopOf(block.name, loop));
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  BlockRef init = schedule->DecomposeReduction(block.ref, loops.reduce[0].Of(block.ref));
+  schedule->Vectorize(split.inner.Of(block.ref));
+  Try(schedule,
+      [&](Schedule* attempt) { attempt->Vectorize(LoopAround(*attempt, init, split.inner)); });
+  for (const LoopRef& loop : inner) schedule->Unroll(loop.Of(block.ref));
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
 }
 
 // vectorize_outputs: any reduction with a contiguous spatial axis.
@@ -181,7 +180,7 @@ std::vector<OutputsPlan> OutputsPlans(Schedule* schedule, const BlockInfo& block
   if (loops.reduce.empty()) Refuse("no loop runs along the reduction");
   size_t axis = RequireVectorAxis(block, loops, kWindowReads);
   const Expr& extent = block.axes[axis].extent;
-  const BlockNode* node = FindBlockNamed(*schedule, block.name);
+  const BlockNode* node = schedule->At(block.ref);
   bool selects = FindSelectionUpdate(node->body).has_value();
   int64_t most = RequireLanes(block, axis, target, 2), columns = 1, others = 1;
   for (size_t a = 0; a < block.axes.size(); ++a)
@@ -207,7 +206,7 @@ std::vector<OutputsPlan> OutputsPlans(Schedule* schedule, const BlockInfo& block
 
 void VectorizeColumns(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                       OutputsPlan* plan) {
-  ReduceTiles(schedule, block, target, {"", 1, plan->vector, kWindowReads, plan->mask == 1}, plan);
+  ReduceTiles(schedule, block, target, {{}, 1, plan->vector, kWindowReads, plan->mask == 1}, plan);
 }
 
 // tiled_matmul: matmul that the packing rules declined.
@@ -231,7 +230,7 @@ struct TilePlan : HostPlan {
   }
 };
 
-std::string LoopOfRows(const BlockInfo& block, int64_t tile) {
+LoopRef LoopOfRows(const BlockInfo& block, int64_t tile) {
   for (const BlockAxis& axis : block.axes)
     if (axis.role == AxisRole::kM && Divides(tile, axis.extent)) return axis.loop;
   Refuse("M is no static multiple of " + std::to_string(tile));
@@ -248,7 +247,7 @@ std::vector<TilePlan> TilePlans(Schedule* schedule, const BlockInfo& block,
   plan.tile_n = RequireLanes(block, column, target, columns);
   if (!Divides(plan.tile_n, block.axes[column].extent))
     Refuse("N is no static multiple of " + std::to_string(plan.tile_n));
-  auto products = static_cast<double>(WorkOf(*schedule, block.name)) /
+  auto products = static_cast<double>(WorkOf(*schedule, block.ref)) /
                   static_cast<double>(std::max<int64_t>(block.operations, 1));
   std::vector<TilePlan> plans;
   for (; plan.tile_n >= kMinLanes; plan.tile_n /= 2) {
@@ -279,7 +278,7 @@ void TileMatmul(Schedule* schedule, const BlockInfo& block, const TargetInfo& ta
 void RunInParallel(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                    ThreadsPlan* plan) {
   if (block.kind != BlockKind::kOpaque)
-    ParallelizeOuter(schedule, block.name, WorkOf(*schedule, block.name), target, plan);
+    ParallelizeOuter(schedule, block.ref, WorkOf(*schedule, block.ref), target, plan);
 }
 
 }  // namespace

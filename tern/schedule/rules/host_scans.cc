@@ -65,7 +65,7 @@ struct ScanPlan : HostPlan {
 std::vector<ScanPlan> ScanPlans(Schedule* schedule, const BlockInfo& block,
                                 const TargetInfo& target, const Wanted<ScanPlan>& want) {
   if (target.threads == 1) Refuse("there is one thread");
-  const BlockNode* node = FindBlockNamed(*schedule, block.name);
+  const BlockNode* node = schedule->At(block.ref);
   if (!FindScanUpdate(node))
     Refuse("it is no scan by +, *, min, max, && or ||: Y[v] = x op select(v > 0, Y[v - 1], start)");
   Nest nest = NestOf(schedule->tree(), node);
@@ -94,19 +94,19 @@ std::vector<ScanPlan> ScanPlans(Schedule* schedule, const BlockInfo& block,
 
 void ScanParts(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                ScanPlan* plan) {
-  const std::string& name = block.name;
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
-  std::string loop = nest.loops[0]->var.name();
-  Schedule::Names made = schedule->SplitScan(
-      name, LoopOf(name, loop), plan->part,
+  const BlockRef& name = block.ref;
+  Nest nest = NestOf(schedule->tree(), schedule->At(name));
+  LoopRef loop(nest.loops[0]);
+  CopyRefs made = schedule->SplitScan(
+      name, loop.Of(name), plan->part,
       {FreshBlockName(*schedule, name + "_totals"), FreshBlockName(*schedule, name + "_carries")});
   bool vectors = Try(schedule, [&](Schedule* attempt) {
-    ReduceRows(attempt, DescribeBlock(FindBlockNamed(*attempt, made[0])), target);
+    ReduceRows(attempt, DescribeBlock(*attempt, made[0]), target);
   });
-  for (const std::string& parts : {made[0], name}) {
+  for (const BlockRef& parts : BlockRefs{made[0], name}) {
     if (parts != name && vectors) continue;
-    Nest parted = NestOf(schedule->tree(), FindBlockNamed(*schedule, parts));
-    schedule->Parallel(LoopOf(parts, parted.loops[0]->var.name()));
+    Nest parted = NestOf(schedule->tree(), schedule->At(parts));
+    schedule->Parallel(LoopRef(parted.loops[0]).Of(parts));
   }
   plan->SetParallel(1);
 }
@@ -125,10 +125,10 @@ struct StepsPlan : HostPlan {
 
 std::vector<StepsPlan> StepsPlans(Schedule* schedule, const BlockInfo& block,
                                   const TargetInfo& target, const Wanted<StepsPlan>& want) {
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block.name));
+  Nest nest = NestOf(schedule->tree(), schedule->At(block.ref));
   std::optional<size_t> axis = FindVectorAxis(block);
   if (!axis || nest.loops.size() < 2 || !nest.around.empty() ||
-      nest.loops.back()->var.name() != block.axes[*axis].loop)
+      LoopRef(nest.loops.back()) != block.axes[*axis].loop)
     Refuse("the innermost loop is not that of a spatial axis along contiguous memory");
   for (size_t i = 0; i + 1 < nest.loops.size(); ++i)
     if (UseOf(nest.block, nest.loops[i]->var.node()).spatial)
@@ -176,30 +176,30 @@ std::vector<StepsPlan> StepsPlans(Schedule* schedule, const BlockInfo& block,
 
 void VectorizeSteps(Schedule* schedule, const BlockInfo& block, const TargetInfo&,
                     StepsPlan* plan) {
-  const std::string& name = block.name;
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, name));
+  const BlockRef& name = block.ref;
+  Nest nest = NestOf(schedule->tree(), schedule->At(name));
   const BlockAxis& axis = block.axes[*FindVectorAxis(block)];
   plan->SetParallel(plan->columns ? 1 : 0);
   if (plan->columns == 0) {
     Lanes split = SplitLanes(schedule, name, axis.loop, plan->vector, VectorTail(axis.extent));
-    return schedule->Vectorize(LoopOf(name, split.inner));
+    return schedule->Vectorize(split.inner.Of(name));
   }
-  Schedule::Names parts, order;
+  Schedule::Names names;
   for (const char* suffix : {"_p", "_o", "_i"})
-    parts.push_back(FreshLoopName(*schedule, axis.loop + suffix));
+    names.push_back(FreshLoopName(*schedule, axis.loop + suffix));
   std::vector<int64_t> factors = {plan->columns};
   if (plan->vector)
     factors = {plan->columns / plan->vector, plan->vector};
   else
-    parts.pop_back();
-  schedule->Split(LoopOf(name, axis.loop), factors, parts,
-                  plan->vector ? TailStrategy::kMask : TailStrategy::kLoop);
-  order.push_back(LoopOf(name, parts[0]));
+    names.pop_back();
+  LoopRefs parts = schedule->Split(axis.loop.Of(name), factors, names,
+                                   plan->vector ? TailStrategy::kMask : TailStrategy::kLoop);
+  LoopRefs order = {parts[0].Of(name)};
   for (size_t i = 0; i + 1 < nest.loops.size(); ++i)
-    order.push_back(LoopOf(name, nest.loops[i]->var.name()));
+    order.push_back(LoopRef(nest.loops[i]).Of(name));
   schedule->Reorder(order);
-  if (plan->vector) schedule->Vectorize(LoopOf(name, parts[2]));
-  schedule->Parallel(LoopOf(name, parts[0]));
+  if (plan->vector) schedule->Vectorize(parts[2].Of(name));
+  schedule->Parallel(parts[0].Of(name));
 }
 
 }  // namespace

@@ -24,8 +24,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Larger M would not stay in L1 while columns go by.
 constexpr int64_t kMostM = 4;
 // Columns with accumulators at a time, at most: as many streams of memory are read.
@@ -39,37 +37,42 @@ class DotProducts {
  public:
   DotProducts(Schedule* schedule, const BlockInfo& block, const Gemm& gemm, int64_t lanes,
               int64_t columns)
-      : schedule_(*schedule), block_(block.name), gemm_(gemm), lanes_(lanes), columns_(columns) {
+      : schedule_(*schedule),
+        block_(block.ref),
+        gemm_(gemm),
+        lanes_(lanes),
+        columns_(columns),
+        loops_(block.ref) {
     const BlockAccess& result = block.accesses[0];
     while (block.axes[result.axes[column_dim_]].role != AxisRole::kN) ++column_dim_;
   }
 
   void Run() {
-    schedule_.Split(At(gemm_.loops.n), {lanes_}, {Name("jo"), Name("ji")});
-    schedule_.Split(At(gemm_.loops.k), {lanes_}, {Name("lo"), Name("li")});
-    std::string parts = schedule_.Rfactor(At(Name("li")), Name("partial"));
+    loops_.Split(&schedule_, gemm_.loops.n, {lanes_}, {"jo", "ji"});
+    loops_.Split(&schedule_, gemm_.loops.k, {lanes_}, {"lo", "li"});
+    const LoopRef &jo = loops_.At("jo"), &ji = loops_.At("ji"), &li = loops_.At("li");
+    CopyRef parts = schedule_.Rfactor(li, Name("partial"));
     schedule_.SetScope(parts, StorageScope::kLocal);
-    Names order = gemm_.loops.batch;
-    order.insert(order.end(), {Name("jo"), gemm_.loops.m, Name("li"), Name("ji")});
-    schedule_.Reorder(Around(block_, order));
-    std::string sums = schedule_.CacheRead(block_, parts, StorageScope::kLocal, Name("acc")),
-                turned =
-                    schedule_.CacheRead(block_, sums, StorageScope::kLocal, Name("transposed"));
-    for (const std::string& block : {turned, sums}) schedule_.ComputeAt(block, At(Name("jo")));
+    LoopRefs order = gemm_.loops.batch;
+    order.insert(order.end(), {jo, gemm_.loops.m, li, ji});
+    schedule_.Reorder(order.Of(block_));
+    CopyRef sums = schedule_.CacheRead(block_, parts, StorageScope::kLocal, Name("acc")),
+            turned = schedule_.CacheRead(block_, sums, StorageScope::kLocal, Name("transposed"));
+    for (const CopyRef& block : {turned, sums}) schedule_.ComputeAt(block, jo);
     Copy(sums, parts);
     Add(parts);
     Turn(turned);
-    std::string init = schedule_.DecomposeReduction(block_, At(Name("li")), Name("init"));
-    schedule_.Unroll(At(Name("li")));
-    for (const std::string& block : {init, block_}) schedule_.Vectorize(LoopOf(block, Name("ji")));
+    BlockRef init = schedule_.DecomposeReduction(block_, li, Name("init"));
+    schedule_.Unroll(li);
+    for (const BlockRef& block : {init, block_})
+      schedule_.Vectorize(LoopAround(schedule_, block, ji));
   }
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
-  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
 
   // Elsewhere in memory: lanes, the last dimension, and columns are the last two.
-  void PutLast(const std::string& buffer, size_t rank, bool columns_last) {
+  void PutLast(const BufferRef& buffer, size_t rank, bool columns_last) {
     std::string from, to, column = "d" + std::to_string(column_dim_),
                           lane = "d" + std::to_string(rank - 1);
     for (size_t d = 0; d < rank; ++d) {
@@ -83,51 +86,54 @@ class DotProducts {
   }
 
   // The sums of some columns are made, then copied.
-  void Copy(const std::string& sums, const std::string& parts) {
-    Names loops = LoopsOfAxes(schedule_, sums), order = {Name("sg")};
-    schedule_.Split(LoopOf(sums, loops[column_dim_]), {columns_}, {Name("sg"), Name("sj")});
+  void Copy(const CopyRef& sums, const CopyRef& parts) {
+    LoopRefs loops = LoopsOfAxes(schedule_, sums);
+    auto [groups, columns] =
+        schedule_.Split(loops[column_dim_].Of(sums), {columns_}, {Name("sg"), Name("sj")});
+    LoopRefs order = {groups};
     for (size_t d = 0; d + 1 < loops.size(); ++d)
-      if (d != column_dim_ && !loops[d].empty()) order.push_back(loops[d]);
-    order.insert(order.end(), {Name("sj"), loops.back()});
-    schedule_.Reorder(Around(sums, order));
-    schedule_.ComputeAt(parts, LoopOf(sums, Name("sg")));
-    for (size_t i = 1; i + 1 < order.size(); ++i) schedule_.Unroll(LoopOf(sums, order[i]));
-    schedule_.Vectorize(LoopOf(sums, loops.back()));
+      if (d != column_dim_ && loops[d]) order.push_back(loops[d]);
+    order.insert(order.end(), {columns, loops.back()});
+    schedule_.Reorder(order.Of(sums));
+    schedule_.ComputeAt(parts, groups.Of(sums));
+    for (size_t i = 1; i + 1 < order.size(); ++i) schedule_.Unroll(order[i].Of(sums));
+    schedule_.Vectorize(loops.back().Of(sums));
     PutLast(sums, loops.size(), false);
   }
 
   // The accumulators stay in registers through the K loop.
-  void Add(const std::string& parts) {
-    Names loops = LoopsOfAxes(schedule_, parts), inner;
-    const std::string &lane = loops[loops.size() - 2], &step = loops.back();
+  void Add(const CopyRef& parts) {
+    LoopRefs loops = LoopsOfAxes(schedule_, parts), inner;
+    const LoopRef &lane = loops[loops.size() - 2], &step = loops.back();
     for (size_t a = 0; a + 2 < loops.size(); ++a)
       if (!loops[a].empty()) inner.push_back(loops[a]);
-    Names order = {step};
+    LoopRefs order = {step};
     order.insert(order.end(), inner.begin(), inner.end());
     order.push_back(lane);
-    schedule_.Reorder(Around(parts, order));
-    std::string init = schedule_.DecomposeReduction(parts, LoopOf(parts, step));
-    for (const std::string& block : {init, parts}) {
-      for (const std::string& loop : inner) schedule_.Unroll(LoopOf(block, loop));
-      schedule_.Vectorize(LoopOf(block, lane));
+    schedule_.Reorder(order.Of(parts));
+    BlockRef init = schedule_.DecomposeReduction(parts, step.Of(parts));
+    for (const BlockRef& block : BlockRefs{init, parts}) {
+      for (const LoopRef& loop : inner) schedule_.Unroll(LoopAround(schedule_, block, loop));
+      schedule_.Vectorize(LoopAround(schedule_, block, lane));
     }
     PutLast(parts, loops.size() - 1, false);
   }
 
-  void Turn(const std::string& turned) {
-    Names loops = LoopsOfAxes(schedule_, turned), order;
+  void Turn(const CopyRef& turned) {
+    LoopRefs loops = LoopsOfAxes(schedule_, turned), order;
     for (size_t d = 0; d + 1 < loops.size(); ++d)
       if (d != column_dim_ && !loops[d].empty()) order.push_back(loops[d]);
     order.insert(order.end(), {loops.back(), loops[column_dim_]});
-    schedule_.Reorder(Around(turned, order));
+    schedule_.Reorder(order.Of(turned));
     PutLast(turned, loops.size(), true);
-    schedule_.Tensorize(LoopOf(turned, loops.back()), "f32_transpose_" + std::to_string(lanes_));
+    schedule_.Tensorize(loops.back().Of(turned), "f32_transpose_" + std::to_string(lanes_));
   }
 
   Schedule& schedule_;
-  std::string block_;
+  BlockRef block_;
   const Gemm& gemm_;
   int64_t lanes_, columns_;
+  NamedLoops loops_;
   size_t column_dim_ = 0;  // of what is summed in parts, whose last dimension are the lanes
 };
 
@@ -188,9 +194,9 @@ std::vector<P> SkinnyPlans(Schedule* schedule, const BlockInfo& block, const Tar
 
 void ApplySkinny(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
   Gemm gemm = RequireGemm(*schedule, block, Sizes::kStatic);
-  int64_t work = WorkOf(*schedule, block.name);
+  int64_t work = WorkOf(*schedule, block.ref);
   DotProducts(schedule, block, gemm, plan->vector, plan->tile_n).Run();
-  ParallelizeOuter(schedule, block.name, work, target, plan);
+  ParallelizeOuter(schedule, block.ref, work, target, plan);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::optional<Transposition> TranspositionOf(const Schedule& schedule, const Blo
   result.dtype = block.accesses[0].buffer->dtype;
   for (const BlockAccess& access : block.accesses) {
     if (!access.by_axes || access.axes.size() != block.axes.size() ||
-        access.buffer->dtype != result.dtype || !block.axes[access.axes.back()].own_loop)
+        access.buffer->dtype != result.dtype || !block.axes[access.axes.back()].loop)
       return {};
     (access.store ? result.written : result.read) = access.axes.back();
   }
@@ -112,7 +112,7 @@ std::vector<TransposePlan> TransposePlans(Schedule* schedule, const BlockInfo& b
 // along whose contiguous memory the other axis runs outside.
 LoopRef CutOffTail(Schedule* schedule, const BlockRef& block, const BlockAxis& axis, int64_t tile,
                    const TargetInfo& target) {
-  const LoopRef& loop = axis.own_loop;
+  const LoopRef& loop = axis.loop;
   if (Divides(tile, axis.extent)) return loop;
   // The loop first, or last.
   auto order = [&](const BlockRef& of, const LoopRef& chosen, bool is_last) {
@@ -138,15 +138,15 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
                     TransposePlan* chosen) {
   const TransposePlan& plan = *chosen;
   std::optional<Transposition> axes = TranspositionOf(*schedule, block);
-  int64_t work = WorkOf(*schedule, block.name);
-  BlockRef copy = schedule->RefTo(schedule->At(BlockRef(block.name)));
+  int64_t work = WorkOf(*schedule, block.ref);
+  BlockRef copy = block.ref;
   LoopRefs order, tiles[2];
   for (size_t axis : {axes->read, axes->written}) {
     LoopRef loop = CutOffTail(schedule, copy, block.axes[axis], plan.tile, target);
     bool is_read = axis == axes->read;
     Schedule::Names names;
     for (const char* part : {"_o", "_t", "_i"})
-      names.push_back(FreshLoopName(*schedule, block.axes[axis].own_loop + part));
+      names.push_back(FreshLoopName(*schedule, block.axes[axis].loop + part));
     tiles[is_read ? 0 : 1] =
         schedule->Split(loop.Of(copy), {is_read ? plan.rows : plan.columns, plan.tile}, names);
   }
@@ -155,7 +155,7 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
       order.emplace_back(loop);
   for (size_t i = 0; i < 3; ++i) order.insert(order.end(), {tiles[0][i], tiles[1][i]});
   schedule->Reorder(order.Of(copy));
-  ParallelizeOuter(schedule, block.name, work, target, chosen);
+  ParallelizeOuter(schedule, block.ref, work, target, chosen);
   if (!schedule->tree().Has(tiles[0][2])) Refuse("threads have the loops of a tile");
   schedule->Tensorize(tiles[0][2].Of(copy), TransposeIntrinsic(axes->dtype, plan.tile));
 }

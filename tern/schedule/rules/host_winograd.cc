@@ -37,8 +37,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Channels that are summed before they are added to the rest: pairwise summation bounds the error.
 constexpr int64_t kSumPart = 64;
 // Weights that are prefetched: so many times L2. Below, the hardware's own prefetching keeps up,
@@ -51,10 +49,11 @@ class HostWinograd {
   HostWinograd(Schedule* schedule, const BlockInfo& block, WinogradPlan* plan,
                const TargetInfo& target)
       : schedule_(*schedule),
-        block_(block.name),
+        block_(block.ref),
         result_(block.accesses[0].buffer),
         plan_(*plan),
-        target_(target) {}
+        target_(target),
+        loops_(block.ref) {}
 
   void Run() {
     int64_t work = WorkOf(schedule_, block_);
@@ -66,9 +65,9 @@ class HostWinograd {
     TransformInput();
     TransformWeights();
     if (plan_.share_block)
-      for (const std::string& block : {made_[1], block_, made_[4]})
+      for (const BlockRef& block : BlockRefs{made_[1], block_, made_[4]})
         ParallelizeOuter(&schedule_, block, work, target_, block == block_ ? &plan_ : nullptr,
-                         plan_.block ? Name("pb") : "");
+                         plan_.block ? loops_.At("pb") : LoopRef());
     else
       ParallelizeOuter(&schedule_, block_, work, target_, &plan_);
     MoveInput();
@@ -79,27 +78,32 @@ class HostWinograd {
 
  private:
   std::string Name(const std::string& what) const { return block_ + "_" + what; }
-  std::string At(const std::string& loop) const { return LoopOf(block_, loop); }
-  Names LoopsOf(const std::string& block) const {
-    Names loops;
-    for (const BlockAxis& axis : DescribeBlock(FindBlockNamed(schedule_, block)).axes)
-      loops.push_back(axis.loop);
+  LoopRef At(const LoopRef& loop) const { return loop.Of(block_); }
+  LoopRefs LoopsOf(const BlockRef& block) const {
+    LoopRefs loops;
+    for (const BlockAxis& axis : DescribeBlock(schedule_, block).axes) loops.push_back(axis.loop);
     return loops;
   }
-  void Parallelize(const std::string& block) {
+  // What a transformation does before its last stage, along one dimension after the other.
+  CopyRef StageOf(const CopyRef& block, int64_t k) const {
+    std::string name = block + "_" + std::to_string(k);
+    return {FindBlock(schedule_, name), schedule_.tree().AllocationsNamed(name).at(0)->buffer};
+  }
+  void Parallelize(const BlockRef& block) {
     ParallelizeOuter(&schedule_, block, WorkOf(schedule_, block), target_);
   }
 
   // Splits a loop by lanes.
-  std::string SplitVectors(const std::string& block, const std::string& loop) {
-    Names names = {FreshLoopName(schedule_, loop + "_v"), FreshLoopName(schedule_, loop + "_l")};
-    schedule_.Split(LoopOf(block, loop), {plan_.vector}, names);
-    return names[0];
+  LoopsMade<2> SplitVectors(Schedule* schedule, const BlockRef& block, const LoopRef& loop) const {
+    return schedule->Split(
+        loop.Of(block), {plan_.vector},
+        {FreshLoopName(*schedule, loop + "_v"), FreshLoopName(*schedule, loop + "_l")});
   }
   // Unrolls loops, and vectorizes the last.
-  void WriteOut(const std::string& block, const Names& loops) {
-    for (size_t i = 0; i + 1 < loops.size(); ++i) schedule_.Unroll(LoopOf(block, loops[i]));
-    schedule_.Vectorize(LoopOf(block, loops.back()));
+  void WriteOut(const BlockRef& block, const LoopRefs& loops) {
+    LoopRefs own = LoopsAround(schedule_, block, loops);
+    for (size_t i = 0; i + 1 < own.size(); ++i) schedule_.Unroll(own[i]);
+    schedule_.Vectorize(own.back());
   }
 
   // ---- GEMM
@@ -109,22 +113,21 @@ class HostWinograd {
     int64_t part = kSumPart;
     while (shape_.channels % part != 0) --part;
     if (shape_.channels > part) {
-      Names loops = LoopsOf(block_), names = {Name("co"), Name("ci")};
-      schedule_.Split(At(loops.back()), {part}, names);
-      part_ = schedule_.Rfactor(At(names[0]), Name("part"));
+      LoopRef outer =
+          schedule_.Split(At(LoopsOf(block_).back()), {part}, {Name("co"), Name("ci")})[0];
+      part_ = schedule_.Rfactor(At(outer), Name("part"));
       SplitSums();
     } else {
-      std::string sums = schedule_.CacheWrite(block_, made_[3], StorageScope::kLocal, Name("tile"));
+      CopyRef sums = schedule_.CacheWrite(block_, made_[3], StorageScope::kLocal, Name("tile"));
       SplitSums();
-      WriteTile(sums, schedule_.ReverseComputeAt(sums, At(Name("po"))));
+      WriteTile(sums, schedule_.ReverseComputeAt(sums, loops_.At("po")));
     }
   }
 
   void Multiply() {
-    Names loops = LoopsIn(block_), tile(loops.end() - 3, loops.end());
-    std::string last = loops[loops.size() - 4],
-                step = part_.empty() ? last : loops[loops.size() - 5];
-    std::string init = schedule_.DecomposeReduction(block_, At(step), Name("init"));
+    LoopRefs loops = NestLoops(schedule_, block_), tile(loops.end() - 3, loops.end());
+    LoopRef last = loops[loops.size() - 4], step = part_.empty() ? last : loops[loops.size() - 5];
+    BlockRef init = schedule_.DecomposeReduction(block_, At(step), Name("init"));
     if (!part_.empty()) MultiplyPart(last);
     WriteOut(block_, tile);
     WriteOut(init, tile);
@@ -132,56 +135,48 @@ class HostWinograd {
 
   // From the blocks of tiles to the lanes of vectors.
   void SplitSums() {
-    Names loops = LoopsOf(block_), tiles = {Name("pb"), Name("po"), Name("pi")},
-          outputs = {Name("oo"), Name("ov"), Name("ol")};
+    LoopRefs loops = LoopsOf(block_), order;
     size_t rank = shape_.points.size();
     if (plan_.block)
-      schedule_.Split(At(loops[rank]), {plan_.block / plan_.tile_m, plan_.tile_m}, tiles);
+      loops_.Split(&schedule_, loops[rank], {plan_.block / plan_.tile_m, plan_.tile_m},
+                   {"pb", "po", "pi"});
     else
-      schedule_.Split(At(loops[rank]), {plan_.tile_m}, {tiles[1], tiles[2]});
-    schedule_.Split(At(loops[rank + 1]), {plan_.tile_n / plan_.vector, plan_.vector}, outputs);
-    Names order;
-    if (plan_.block) order.push_back(tiles[0]);
+      loops_.Split(&schedule_, loops[rank], {plan_.tile_m}, {"po", "pi"});
+    loops_.Split(&schedule_, loops[rank + 1], {plan_.tile_n / plan_.vector, plan_.vector},
+                 {"oo", "ov", "ol"});
+    if (plan_.block) order.push_back(loops_.At("pb"));
     order.insert(order.end(), loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
     // The weights of a part of the channels stay in L1 across tiles.
-    order.insert(order.end(), {outputs[0], tiles[1], loops.back()});
+    order.insert(order.end(), {loops_.At("oo"), loops_.At("po"), loops.back()});
     if (!part_.empty()) std::swap(order[order.size() - 2], order.back());
-    order.insert(order.end(), {tiles[2], outputs[1], outputs[2]});
-    schedule_.Reorder(Around(block_, order));
+    order.insert(order.end(), {loops_.At("pi"), loops_.At("ov"), loops_.At("ol")});
+    schedule_.Reorder(order.Of(block_));
   }
 
   // The GEMM over a part of the channels, accumulated in registers, then added to the others.
-  void MultiplyPart(const std::string& around) {
-    const std::string& part = part_;
+  void MultiplyPart(const LoopRef& around) {
+    const CopyRef& part = part_;
     schedule_.ComputeAt(part, At(around));
     schedule_.SetScope(part, StorageScope::kLocal);
-    Names loops = LoopsIn(part);
+    LoopRefs loops = NestLoops(schedule_, part);
     // Tiles, where there are several, outputs and steps.
-    Names vectors = {Name("qv"), Name("ql")};
-    std::string sum = loops.back();
-    schedule_.Split(LoopOf(part, loops[loops.size() - 2]), {plan_.vector}, vectors);
-    Names order = {sum}, tile;
+    LoopRef sum = loops.back();
+    auto vectors =
+        schedule_.Split(loops[loops.size() - 2].Of(part), {plan_.vector}, {Name("qv"), Name("ql")});
+    LoopRefs order = {sum}, tile;
     if (loops.size() > 2) tile.push_back(loops[0]);
     tile.insert(tile.end(), vectors.begin(), vectors.end());
     order.insert(order.end(), tile.begin(), tile.end());
-    schedule_.Reorder(Around(part, order));
-    std::string init = schedule_.DecomposeReduction(part, LoopOf(part, sum), Name("part_init"));
+    schedule_.Reorder(order.Of(part));
+    BlockRef init = schedule_.DecomposeReduction(part, sum.Of(part), Name("part_init"));
     WriteOut(part, tile);
     WriteOut(init, tile);
   }
 
-  // The loops right around a block, outermost first.
-  Names LoopsIn(const std::string& block) const {
-    Names loops;
-    Nest nest = NestOf(schedule_.tree(), FindBlockNamed(schedule_, block));
-    for (const ForNode* loop : nest.loops) loops.push_back(loop->var.name());
-    return loops;
-  }
-
-  void WriteTile(const std::string& block, const Names& made) {
-    Names names = {Name("tv"), Name("tl")}, all(made.begin(), made.end() - 1);
-    schedule_.Split(LoopOf(block, made.back()), {plan_.vector}, names);
-    all.insert(all.end(), names.begin(), names.end());
+  void WriteTile(const BlockRef& block, const LoopRefs& made) {
+    LoopRefs all(made.begin(), made.end() - 1);
+    auto vectors = schedule_.Split(made.back().Of(block), {plan_.vector}, {Name("tv"), Name("tl")});
+    all.insert(all.end(), vectors.begin(), vectors.end());
     WriteOut(block, all);
   }
 
@@ -190,57 +185,55 @@ class HostWinograd {
   // Vectors of channels of a tile go through one window after the other in registers. `outer`:
   // loops around, `inner`: those of the points or results, and that of the vectors, which are
   // outside or inside of the others.
-  void TransformInRegisters(const std::string& block, const Names& outer, const Names& inner,
+  void TransformInRegisters(const CopyRef& block, const LoopRefs& outer, const LoopRefs& inner,
                             bool vectors_outside = false) {
-    std::string vectors = SplitVectors(block, inner.back());
-    Names order = outer, tile(inner.begin(), inner.end() - 1);
+    auto [vectors, lanes] = SplitVectors(&schedule_, block, inner.back());
+    LoopRefs order = outer, tile(inner.begin(), inner.end() - 1);
     order.insert(vectors_outside ? order.begin() : order.end(), vectors);
-    std::string around = order.back();
-    tile.push_back(LanesOf(block));
+    LoopRef around = order.back();
+    tile.push_back(lanes);
     order.insert(order.end(), tile.begin(), tile.end());
-    schedule_.Reorder(Around(block, order));
+    schedule_.Reorder(order.Of(block));
     for (int64_t k = shape_.rank() - 1; k-- > 0;) {
-      std::string stage = block + "_" + std::to_string(k);
-      Names made = schedule_.ComputeAt(stage, LoopOf(block, around));
+      CopyRef stage = StageOf(block, k);
+      LoopRefs made = schedule_.ComputeAt(stage, around.Of(block));
       schedule_.SetScope(stage, StorageScope::kLocal);
       WriteOut(stage, made);
     }
     WriteOut(block, tile);
   }
-  // The innermost loop.
-  std::string LanesOf(const std::string& block) const { return LoopsIn(block).back(); }
 
   void TransformInput() {
-    Names loops =
-        plan_.block ? Names(schedule_.ComputeAt(made_[1], At(Name("pb")))) : LoopsOf(made_[1]);
+    LoopRefs loops =
+        plan_.block ? schedule_.ComputeAt(made_[1], loops_.At("pb")) : LoopsOf(made_[1]);
     // Points, tiles unless there is one, channels.
     size_t rank = shape_.points.size();
-    Names outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
+    LoopRefs outer(loops.begin() + static_cast<std::ptrdiff_t>(rank), loops.end() - 1),
         inner(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(rank));
     inner.push_back(loops.back());
     TransformInRegisters(made_[1], outer, inner);
   }
 
   void TransformBack() {
-    const std::string& block = made_[4];
+    const CopyRef& block = made_[4];
     for (int64_t k = 0; plan_.block && k + 1 < shape_.rank(); ++k)
-      schedule_.ReverseComputeAt(block + "_" + std::to_string(k), At(Name("pb")));
-    Names loops =
-        plan_.block ? Names(schedule_.ReverseComputeAt(block, At(Name("pb")))) : LoopsOf(block);
+      schedule_.ReverseComputeAt(StageOf(block, k), loops_.At("pb"));
+    LoopRefs loops =
+        plan_.block ? schedule_.ReverseComputeAt(block, loops_.At("pb")) : LoopsOf(block);
     size_t rank = shape_.points.size(), several = loops.size() - rank - 1;
-    Names outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
+    LoopRefs outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(several)),
         inner(loops.begin() + static_cast<std::ptrdiff_t>(several), loops.end());
     TransformInRegisters(block, outer, inner);
   }
 
   // Each tile of the products reads them one after the other.
   void TransformWeights() {
-    const std::string& block = made_[2];
+    const CopyRef& block = made_[2];
     std::string from, size = std::to_string(plan_.tile_n);
     for (int64_t k = 0; k < shape_.rank(); ++k) from += "d" + std::to_string(k) + ", ";
-    Names loops = LoopsOf(block);
-    std::string channel = loops[loops.size() - 2];
-    Names inner(loops.begin(), loops.end() - 2);
+    LoopRefs loops = LoopsOf(block);
+    LoopRef channel = loops[loops.size() - 2];
+    LoopRefs inner(loops.begin(), loops.end() - 2);
     inner.push_back(loops.back());
     // Weights of one output are neighbours.
     TransformInRegisters(block, {channel}, inner, true);
@@ -252,19 +245,17 @@ class HostWinograd {
   // ---- Layouts
 
   // The last axis of a block, where it is one of vectors.
-  void VectorizeLast(const std::string& block) {
+  void VectorizeLast(const BlockRef& block) {
     Try(&schedule_, [&](Schedule* attempt) {
-      std::string loop = LoopsOf(block).back();
-      Names names = {FreshLoopName(*attempt, loop + "_v"), FreshLoopName(*attempt, loop + "_l")};
-      attempt->Split(LoopOf(block, loop), {plan_.vector}, names);
-      attempt->Vectorize(LoopOf(block, names[1]));
+      auto [vectors, lanes] = SplitVectors(attempt, block, LoopsOf(block).back());
+      attempt->Vectorize(lanes.Of(block));
     });
   }
 
   // The input is turned to vectors of channels first, then gets its border.
   void MoveInput() {
-    const std::string& block = made_[0];
-    std::string turned = TransposeChannelsLast(&schedule_, block, Name("transposed"));
+    const CopyRef& block = made_[0];
+    CopyRef turned = TransposeChannelsLast(&schedule_, block, Name("transposed"));
     if (!turned.empty()) TransposeTiles(&schedule_, turned, target_);
     VectorizeLast(block);
     Parallelize(block);
@@ -285,7 +276,7 @@ class HostWinograd {
     schedule_.TransformLayout(
         made_[4],
         IndexMap::Parse(from + "o) -> (p // " + std::to_string(behind) + ", " + places + "o)"));
-    std::string result = block_ + "_result";
+    BlockRef result = FindBlock(schedule_, block_ + "_result");
     if (TransposeResult(&schedule_, result, target_)) return;
     FuseEpilogue(&schedule_, result, result_);
     VectorizeLast(result);
@@ -293,13 +284,14 @@ class HostWinograd {
   }
 
   Schedule& schedule_;
-  std::string block_;
+  BlockRef block_;
   Buffer result_;
   WinogradPlan& plan_;
   const TargetInfo& target_;
   WinogradShape shape_;
-  Names made_;
-  std::string part_;  // the block of the sums of a part of the channels; "" where that is all
+  NamedLoops loops_;
+  CopyRefs made_;
+  CopyRef part_;  // the sums of a part of the channels; none where that is all
 };
 
 // Whether what has the outputs, and no positions, is the same for every call.
@@ -316,11 +308,11 @@ std::vector<WinogradPlan> Plans(Schedule* schedule, const BlockInfo& block,
                                 const TargetInfo& target, const Wanted<WinogradPlan>& want) {
   int64_t lanes = target.vector_bytes / block.accesses[0].buffer->dtype.bytes();
   if (lanes < 2) Refuse("a vector has room for one element alone");
-  std::vector<WinogradPlan> plans = WinogradPlans(*schedule, block.name, target, lanes,
+  std::vector<WinogradPlan> plans = WinogradPlans(*schedule, block.ref, target, lanes,
                                                   HasConstantWeights(*schedule, block), want);
   if (plans.empty()) {
     Schedule probe = *schedule;
-    probe.Winograd(block.name, 2);  // says why where the step is refused
+    probe.Winograd(block.ref, 2);  // says why where the step is refused
     Refuse(
         "its images or channels are of dynamic extents, its channels no multiples of a vector of " +
         std::to_string(lanes) + ", or its windows too large");

@@ -53,8 +53,8 @@ const ir::BufferLoadNode* LoadOf(const BlockNode* block) {
 
 }  // namespace
 
-int64_t InnermostFused(const Schedule& schedule, const std::string& operand, size_t axis) {
-  const BlockNode* block = FindBlockNamed(schedule, operand);
+int64_t InnermostFused(const Schedule& schedule, const BlockRef& operand, size_t axis) {
+  const BlockNode* block = schedule.At(operand);
   const ir::BufferLoadNode* load = LoadOf(block);
   int64_t least = 0;
   for (const Expr& index : load ? load->indices : std::vector<Expr>())
@@ -64,12 +64,12 @@ int64_t InnermostFused(const Schedule& schedule, const std::string& operand, siz
   return least;
 }
 
-void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target) {
-  const BlockNode* block = FindBlockNamed(*schedule, operand);
+void CopyOperand(Schedule* schedule, const BlockRef& operand, const TargetInfo& target) {
+  const BlockNode* block = schedule->At(operand);
   const ir::BufferLoadNode* load = LoadOf(block);
   if (load && load->indices.empty()) load = nullptr;
   int64_t work = WorkOf(*schedule, operand), longest = 0, part = 0;
-  std::string along;
+  LoopRef along;
   for (const BlockIter& iter : block->iters) {
     const auto* loop = iter.binding.As<VarNode>();
     if (!load || !loop || !IsAlong(load->indices.back(), iter.var.node())) continue;
@@ -78,27 +78,27 @@ void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInf
     if (extent <= longest) continue;
     longest = extent;
     part = rest;
-    along = loop->name;
+    along = LoopRef(Var(loop));
   }
   if (!along.empty()) {
-    Schedule::Names order;
-    for (const ForNode* loop : NestOf(schedule->tree(), block).loops)
-      if (loop->var.name() != along) order.push_back(loop->var.name());
-    std::string inner = along;
+    LoopRefs order;
+    for (const LoopRef& loop : NestLoops(*schedule, operand))
+      if (loop != along) order.push_back(loop);
+    LoopRef inner = along;
     if (part > 1) {
       Lanes split = SplitLanes(schedule, operand, along, part);
       if (!split.outer.empty()) order.push_back(split.outer);
       inner = split.inner;
     }
     order.push_back(inner);
-    schedule->Reorder(Around(operand, order));
+    schedule->Reorder(order.Of(operand));
   }
   ParallelizeOuter(schedule, operand, work, target);
 }
 
-bool IsSubsampled(const Schedule& schedule, const std::string& block) {
+bool IsSubsampled(const Schedule& schedule, const BlockRef& block) {
   constexpr int64_t kMostStride = 8;
-  const BlockNode* copy = FindBlockNamed(schedule, block);
+  const BlockNode* copy = schedule.At(block);
   const ir::BufferLoadNode* load = LoadOf(copy);
   if (!load || !copy->body.As<BufferStoreNode>() || copy->iters.empty()) return false;
   int64_t copied = 1, source = 1;

@@ -13,15 +13,15 @@ namespace tern::schedule {
 
 // The extent of the innermost of the axes that are fused in an axis of an operand's block, by
 // number; 0 where that is the whole axis.
-int64_t InnermostFused(const Schedule& schedule, const std::string& operand, size_t axis);
+int64_t InnermostFused(const Schedule& schedule, const BlockRef& operand, size_t axis);
 
 // Schedules the copy to an operand: rows along the axis that is contiguous in memory, in parallel.
-void CopyOperand(Schedule* schedule, const std::string& operand, const TargetInfo& target);
+void CopyOperand(Schedule* schedule, const BlockRef& operand, const TargetInfo& target);
 
 // Whether a block copies every second element along its last axis, or fewer, and each at most once,
 // as im2col of 1x1 windows with strides does. Its rows are copied better by themselves than as
 // vectors of packed panels, which cross their ends.
-bool IsSubsampled(const Schedule& schedule, const std::string& block);
+bool IsSubsampled(const Schedule& schedule, const BlockRef& block);
 
 // N axes that do not lie side by side with the others in B, as the images of NCHW do not: with
 // those as batch axes N is contiguous. None where the others are not contiguous either.

@@ -91,14 +91,14 @@ void InlineProducers(Schedule* schedule, const TargetInfo& target,
   bool changed = true;
   while (changed) {
     changed = false;
-    std::vector<BlockInfo> blocks = DescribeBlocks(schedule->function());
+    std::vector<BlockInfo> blocks = DescribeBlocks(*schedule);
     tir::Preparation preparation(schedule->function());
     for (const BlockInfo& block : blocks) {
       if (refused.count(block.name) || !ShouldInline(block, blocks, target)) continue;
       if (IsDoneAhead(block, blocks, preparation)) continue;
       changed = TryBefore(
           schedule, block, "inline_producers",
-          [&](Schedule* attempt) { attempt->ComputeInline(block.name); }, results);
+          [&](Schedule* attempt) { attempt->ComputeInline(block.ref); }, results);
       if (changed) break;  // what is known of the others is of before
       refused.insert(block.name);
     }

@@ -102,13 +102,51 @@ bool IsSpatialLoop(const BlockNode* block, const ForNode* loop) {
 
 }  // namespace
 
-const BlockNode* FindBlockNamed(const Schedule& schedule, const std::string& name) {
-  const std::vector<const BlockNode*>& blocks = schedule.tree().BlocksNamed(name);
-  if (blocks.empty()) Refuse("there is no block " + name);
-  return blocks[0];
+LoopRef LoopAround(const Schedule& schedule, const BlockRef& block, const LoopRef& loop) {
+  const BlockNode* node = schedule.At(block);
+  const StmtTree& tree = schedule.tree();
+  if (tree.Has(loop) && tree.IsInside(node, tree.At(loop))) return loop.Of(block);
+  // A copy has the name.
+  for (const StmtNode* stmt = node; stmt; stmt = tree.ParentOf(stmt))
+    if (stmt->kind == StmtKind::kFor)
+      if (const auto* around = static_cast<const ForNode*>(stmt); around->var.name() == loop.name())
+        return LoopRef(around).Of(block);
+  Refuse("there is no loop " + loop.name() + " around block " + block.name());
 }
 
-std::string LoopOf(const std::string& block, const std::string& loop) { return block + "." + loop; }
+LoopRefs LoopsAround(const Schedule& schedule, const BlockRef& block, const LoopRefs& loops) {
+  LoopRefs around;
+  for (const LoopRef& loop : loops) around.push_back(LoopAround(schedule, block, loop));
+  return around;
+}
+
+LoopRefs NestLoops(const Schedule& schedule, const BlockRef& block) {
+  LoopRefs loops;
+  for (const ForNode* loop : NestOf(schedule.tree(), schedule.At(block)).loops)
+    loops.emplace_back(loop);
+  return loops;
+}
+
+BlockRef FindBlock(const Schedule& schedule, const std::string& name) {
+  const std::vector<const BlockNode*>& blocks = schedule.tree().BlocksNamed(name);
+  return blocks.empty() ? BlockRef() : schedule.RefTo(blocks[0]);
+}
+
+LoopRefs NamedLoops::Split(Schedule* schedule, const LoopRef& loop,
+                           const std::vector<int64_t>& factors,
+                           const std::vector<std::string>& names, TailStrategy tail) {
+  Schedule::Names full;
+  for (const std::string& name : names) full.push_back(block_ + "_" + name);
+  LoopRefs made = schedule->Split(loop.Of(block_), factors, full, tail);
+  for (size_t i = 0; i < names.size(); ++i) Add(names[i], made[i].Of(block_));
+  return made;
+}
+
+const LoopRef& NamedLoops::At(const std::string& name) const {
+  auto it = loops_.find(name);
+  if (it == loops_.end()) Refuse("there is no loop " + block_.name() + "_" + name);
+  return it->second;
+}
 
 std::string FreshLoopName(const Schedule& schedule, const std::string& wish) {
   return FreshName(
@@ -124,24 +162,14 @@ std::string FreshBlockName(const Schedule& schedule, const std::string& wish) {
 
 std::optional<LoopsByKind> SortLoops(const Schedule& schedule, const BlockInfo& block) {
   LoopsByKind result;
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
-  for (const ForNode* loop : NestOf(schedule.tree(), node).loops) {
+  for (const ForNode* loop : NestOf(schedule.tree(), schedule.At(block.ref)).loops) {
     auto axis = std::find_if(block.axes.begin(), block.axes.end(),
-                             [&](const BlockAxis& axis) { return axis.loop == loop->var.name(); });
+                             [&](const BlockAxis& axis) { return axis.loop == LoopRef(loop); });
     if (axis == block.axes.end()) return {};
     bool spatial = axis->kind == IterKind::kSpatial;
     if (!spatial && axis->kind != IterKind::kReduce) return {};
     (spatial ? result.spatial : result.reduce).push_back(axis->loop);
   }
-  return result;
-}
-
-OwnLoops RequireOwnLoops(const Schedule& schedule, const BlockInfo& block) {
-  RequireLoops(schedule, block);
-  OwnLoops result;
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
-  for (const ForNode* loop : NestOf(schedule.tree(), node).loops)
-    (UseOf(node, loop->var.node()).reduce ? result.reduce : result.spatial).emplace_back(loop);
   return result;
 }
 
@@ -167,18 +195,8 @@ bool Contains(const LoopRefs& loops, const LoopRef& loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
-Schedule::Names Around(const std::string& block, const Schedule::Names& loops) {
-  Schedule::Names names;
-  for (const std::string& loop : loops) names.push_back(LoopOf(block, loop));
-  return names;
-}
-
-void MakeInnermost(Schedule* schedule, const std::string& block, const std::string& loop,
-                   Schedule::Names* loops) {
-  if (loops->back() == loop) return;
-  std::erase(*loops, loop);
-  loops->push_back(loop);
-  schedule->Reorder(Around(block, *loops));
+bool Contains(const BlockRefs& blocks, const BlockRef& block) {
+  return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
 }
 
 void MakeInnermost(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
@@ -198,25 +216,16 @@ LoopRef FuseLoops(Schedule* schedule, const BlockRef& block, const LoopRefs& loo
   return fused;
 }
 
-std::string FuseLoops(Schedule* schedule, const std::string& block, const Schedule::Names& loops) {
-  std::string fused = loops[0];
-  for (size_t i = 1; i < loops.size(); ++i)
-    fused = schedule->Fuse({LoopOf(block, fused), LoopOf(block, loops[i])},
-                           FreshLoopName(*schedule, loops[0] + "_" + loops[i]));
-  return fused;
-}
-
-std::string RowLoop(const Schedule& schedule, const BlockInfo& block) {
-  const BlockNode* node = FindBlockNamed(schedule, block.name);
-  Nest nest = NestOf(schedule.tree(), node);
-  if (nest.loops.size() < block.rows.size() || !nest.around.empty()) return "";
+LoopRef RowLoop(const Schedule& schedule, const BlockInfo& block) {
+  Nest nest = NestOf(schedule.tree(), schedule.At(block.ref));
+  if (nest.loops.size() < block.rows.size() || !nest.around.empty()) return {};
   for (size_t i = 0; i < block.rows.size(); ++i) {
-    const std::string& loop = nest.loops[i]->var.name();
+    LoopRef loop(nest.loops[i]);
     if (std::none_of(block.rows.begin(), block.rows.end(),
                      [&](size_t axis) { return block.axes[axis].loop == loop; }))
-      return "";
+      return {};
   }
-  return nest.loops[block.rows.size() - 1]->var.name();
+  return LoopRef(nest.loops[block.rows.size() - 1]);
 }
 
 std::optional<size_t> FindVectorAxis(const BlockInfo& block, const LaneReads& reads) {
@@ -262,11 +271,10 @@ std::optional<size_t> FindReducedVectorAxis(const BlockInfo& block) {
 }
 
 BlockInfo FreeOrder(Schedule* schedule, const BlockInfo& block) {
-  std::optional<SelectionUpdate> selection =
-      FindSelectionUpdate(FindBlockNamed(*schedule, block.name)->body);
+  std::optional<SelectionUpdate> selection = FindSelectionUpdate(schedule->At(block.ref)->body);
   if (!selection || !selection->is_ordered()) return block;
-  schedule->BreakTies(block.name);
-  return DescribeBlock(FindBlockNamed(*schedule, block.name));
+  schedule->BreakTies(block.ref);
+  return DescribeBlock(*schedule, block.ref);
 }
 
 int64_t LanesFor(const BlockInfo& block, size_t axis, const TargetInfo& target, int64_t registers) {
@@ -293,23 +301,12 @@ bool Divides(int64_t factor, const Expr& extent) {
   return constant && *constant % factor == 0;
 }
 
-Lanes SplitLanes(Schedule* schedule, const std::string& block, const std::string& loop,
-                 int64_t lanes, TailStrategy tail) {
-  const BlockNode* node = FindBlockNamed(*schedule, block);
-  for (const ForNode* around : NestOf(schedule->tree(), node).loops)
-    if (around->var.name() == loop && ir::IsConst(around->extent, lanes)) return {"", loop};
+Lanes SplitLanes(Schedule* schedule, const BlockRef& block, const LoopRef& loop, int64_t lanes,
+                 TailStrategy tail) {
+  if (ir::IsConst(schedule->At(loop.Of(block))->extent, lanes)) return {{}, loop};
   std::string outer = FreshLoopName(*schedule, loop + "_o"),
               inner = FreshLoopName(*schedule, loop + "_i");
-  schedule->Split(LoopOf(block, loop), {lanes}, {outer, inner}, tail);
-  return {outer, inner};
-}
-
-LaneLoops SplitLanes(Schedule* schedule, const BlockRef& block, const LoopRef& loop, int64_t lanes,
-                     TailStrategy tail) {
-  if (ir::IsConst(schedule->At(loop)->extent, lanes)) return {{}, loop};
-  std::string outer = FreshLoopName(*schedule, loop + "_o"),
-              inner = FreshLoopName(*schedule, loop + "_i");
-  LoopsMade<2> made = schedule->Split(loop.Of(block), {lanes}, {outer, inner}, tail);
+  LoopsMade<2> made(schedule->Split(loop.Of(block), SplitFactors{lanes}, {outer, inner}, tail));
   return {made[0], made[1]};
 }
 
@@ -317,38 +314,28 @@ TailStrategy VectorTail(const Expr& extent) {
   return ir::AsConstInt(extent) ? TailStrategy::kLoop : TailStrategy::kMask;
 }
 
-Schedule::Names CutLoop(Schedule* schedule, const std::string& block, std::string loop,
-                        int64_t extent, int64_t size) {
-  auto block_below = [&](const std::string& name) -> std::string {
-    for (const ForNode* other : LoopsIn(schedule->function()->body))
-      if (other->var.name() == name) return BlocksIn(other->body)[0]->name;
-    return "";
-  };
-  Schedule::Names blocks = {block};
+BlockRefs CutLoop(Schedule* schedule, const BlockRef& block, LoopRef loop, int64_t extent,
+                  int64_t size) {
+  BlockRefs blocks = {block};
   for (; extent > size; extent -= size) {
-    Schedule::Names parts = {FreshLoopName(*schedule, loop + "_0"),
-                             FreshLoopName(*schedule, loop + "_1")};
-    schedule->LoopPartition(LoopOf(blocks.back(), loop), size, parts);
-    loop = parts[1];
-    blocks.push_back(block_below(loop));
+    loop = schedule->LoopPartition(
+        loop.Of(blocks.back()), size,
+        {FreshLoopName(*schedule, loop + "_0"), FreshLoopName(*schedule, loop + "_1")})[1];
+    blocks.push_back(schedule->RefTo(BlocksIn(schedule->At(loop)->body)[0]));
   }
   return blocks;
 }
 
-void VectorizeRow(Schedule* schedule, const std::string& block) {
-  Nest nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, block));
-  int64_t extent = *ir::AsConstInt(nest.loops.back()->extent);
-  int64_t size = CeilDiv(extent, CeilDiv(extent, kMaxLanes));
+void VectorizeRow(Schedule* schedule, const BlockRef& block) {
+  const ForNode* row = NestOf(schedule->tree(), schedule->At(block)).loops.back();
+  int64_t extent = *ir::AsConstInt(row->extent), size = CeilDiv(extent, CeilDiv(extent, kMaxLanes));
   if (size < kMinLanes) return;
-  for (const std::string& part :
-       CutLoop(schedule, block, nest.loops.back()->var.name(), extent, size)) {
-    nest = NestOf(schedule->tree(), FindBlockNamed(*schedule, part));
-    schedule->Vectorize(LoopOf(part, nest.loops.back()->var.name()));
-  }
+  for (const BlockRef& part : CutLoop(schedule, block, LoopRef(row), extent, size))
+    schedule->Vectorize(NestLoops(*schedule, part).back().Of(part));
 }
 
-int64_t WorkOf(const Schedule& schedule, const std::string& block) {
-  const BlockNode* node = FindBlockNamed(schedule, block);
+int64_t WorkOf(const Schedule& schedule, const BlockRef& block) {
+  const BlockNode* node = schedule.At(block);
   int64_t work = DescribeBlock(node).operations;
   for (const ForNode* loop : NestOf(schedule.tree(), node).loops)
     work = SaturatingProduct(work, LikelyExtent(schedule, loop->extent));
@@ -360,7 +347,7 @@ namespace {
 // Loops around a block, from the outermost on, that threads may share: each right in the one
 // before. The innermost of several stays as it is.
 struct SharedLoop {
-  std::string name;
+  LoopRef loop;
   int64_t extent = 2,
           iterations = 1;        // its own, a guess; of it and those outside, as far as static
   bool dynamic = false;          // so that there are more
@@ -370,14 +357,14 @@ struct SharedLoop {
   int64_t Threads(int64_t most) const { return dynamic ? most : std::min(iterations, most); }
 };
 
-std::vector<SharedLoop> SharedLoops(const Schedule& schedule, const std::string& block,
-                                    int64_t work, const std::string& inside_of) {
-  const BlockNode* node = FindBlockNamed(schedule, block);
+std::vector<SharedLoop> SharedLoops(const Schedule& schedule, const BlockRef& block, int64_t work,
+                                    const LoopRef& inside_of) {
+  const BlockNode* node = schedule.At(block);
   Nest nest = NestOf(schedule.tree(), node);
   std::vector<const ForNode*> loops = nest.around;
   loops.insert(loops.end(), nest.loops.begin(), nest.loops.end());
   auto from = std::find_if(loops.begin(), loops.end(),
-                           [&](const ForNode* loop) { return loop->var.name() == inside_of; });
+                           [&](const ForNode* loop) { return LoopRef(loop) == inside_of; });
   if (from != loops.end()) loops.erase(loops.begin(), from + 1);
   std::vector<SharedLoop> shared;
   SharedLoop one;
@@ -387,7 +374,7 @@ std::vector<SharedLoop> SharedLoops(const Schedule& schedule, const std::string&
     bool innermost = i > 0 && i + 1 == loops.size();
     bool apart = i > 0 && loops[i - 1]->body.get() != loop;
     if (!IsSpatialLoop(node, loop) || innermost || apart) break;
-    one.name = LoopOf(block, loop->var.name());
+    one.loop = LoopRef(loop).Of(block);
     one.work = one.inside;
     one.inside /= std::max<int64_t>(LikelyExtent(schedule, loop->extent), 1);
     one.extent = ExtentOr(loop->extent, 2);
@@ -417,13 +404,12 @@ size_t ChooseLoops(const std::vector<SharedLoop>& loops, int64_t work, const Tar
 }
 
 // The first `count` loops become one, of threads.
-bool JoinLoops(Schedule* schedule, const std::string& block, const std::vector<SharedLoop>& loops,
+bool JoinLoops(Schedule* schedule, const BlockRef& block, const std::vector<SharedLoop>& loops,
                size_t count) {
   return Try(schedule, [&](Schedule* attempt) {
-    Schedule::Names first;
-    for (size_t i = 0; i < count; ++i) first.push_back(loops[i].name);
-    attempt->Parallel(
-        LoopOf(block, attempt->Fuse(first, FreshLoopName(*attempt, block + "_outer"))));
+    LoopRefs first;
+    for (size_t i = 0; i < count; ++i) first.push_back(loops[i].loop);
+    attempt->Parallel(attempt->Fuse(first, FreshLoopName(*attempt, block + "_outer")).Of(block));
   });
 }
 
@@ -434,7 +420,7 @@ bool TakeLoop(Schedule* schedule, const std::vector<SharedLoop>& loops, size_t c
   auto take = [&](int64_t least, int64_t least_work) {
     for (size_t i = 0; i < count; ++i)
       if (loops[i].extent >= least && loops[i].work >= least_work &&
-          Try(schedule, [&](Schedule* attempt) { attempt->Parallel(loops[i].name); }))
+          Try(schedule, [&](Schedule* attempt) { attempt->Parallel(loops[i].loop); }))
         return true;
     return false;
   };
@@ -451,8 +437,8 @@ bool TakeLoop(Schedule* schedule, const std::vector<SharedLoop>& loops, size_t c
 
 }  // namespace
 
-void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work,
-                      const TargetInfo& target, HostPlan* plan, const std::string& inside_of) {
+void ParallelizeOuter(Schedule* schedule, const BlockRef& block, int64_t work,
+                      const TargetInfo& target, HostPlan* plan, const LoopRef& inside_of) {
   std::vector<SharedLoop> loops = SharedLoops(*schedule, block, work, inside_of);
   bool is_asked = plan && plan->parallel != HostPlan::kOpen;
   size_t count = ChooseLoops(loops, work, target), joined = 0;
@@ -465,7 +451,7 @@ void ParallelizeOuter(Schedule* schedule, const std::string& block, int64_t work
   // As many of them as can be; else one of them.
   for (joined = count; joined > 1 && !JoinLoops(schedule, block, loops, joined); --joined)
     if (is_asked)
-      Refuse(std::to_string(count) + " loops around " + block + " are not to be joined");
+      Refuse(std::to_string(count) + " loops around " + block.name() + " are not to be joined");
   if (joined == 1 && !TakeLoop(schedule, loops, is_asked ? loops.size() : count, target))
     joined = 0;
   if (!plan) return;

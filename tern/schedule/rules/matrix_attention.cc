@@ -67,52 +67,65 @@ class MatrixAttention : AttentionScheduler {
     std::vector<ThreadAxis> threads = {{"threadIdx.y", warps()}, {"threadIdx.x", machine_.lanes}};
     MatrixSteps first(&schedule_, parts_.first, scores_, type, tiles_, threads, machine_),
         last(&schedule_, parts_.last, values_, type, tiles_, threads, machine_);
-    std::string scores = scores_.c->name, powers = values_.a.name;
+    BufferRef scores = scores_.c;
     size_t rank = scores_.c->shape.size();
 
     schedule_.SetScope(scores, StorageScope::kShared);
     std::vector<RowBlock> between = RowBlocks();
     for (const RowBlock& block : between)
-      if (!block.reduces) schedule_.SetScope(block.result->name, StorageScope::kShared);
-    std::string v_shared = CopyToShared(parts_.last, values_.b, last.Name("bs")),
-                k_shared = CopyToShared(parts_.first, scores_.b, first.Name("bs")),
-                q_shared = CopyToShared(parts_.first, scores_.a, first.Name("as"));
-    std::string epilogue = values_.epilogue, sums = values_.c->name;
-    if (epilogue.empty())
-      sums = epilogue =
+      if (!block.reduces) schedule_.SetScope(block.result, StorageScope::kShared);
+    CopyRef v_shared = CopyToShared(parts_.last, values_.b, last.Name("bs")),
+            k_shared = CopyToShared(parts_.first, scores_.b, first.Name("bs")),
+            q_shared = CopyToShared(parts_.first, scores_.a, first.Name("as"));
+    BlockRef epilogue = values_.epilogue;
+    BufferRef sums = values_.c;
+    if (epilogue.empty()) {
+      CopyRef copy =
           schedule_.CacheWrite(parts_.last, sums, StorageScope::kShared, last.Name("result"));
-    std::string total_sums = schedule_.CacheWrite(
-        parts_.last, sums, StorageScope::kFragmentAccumulator, last.Name("acc"));
-    Tile(first, last, between);
+      epilogue = copy;
+      sums = copy;
+    }
+    CopyRef total_sums = schedule_.CacheWrite(parts_.last, sums, StorageScope::kFragmentAccumulator,
+                                              last.Name("acc"));
+    Tile(&first, &last, between);
     schedule_.ReverseComputeAt(total_sums, last.At("ib"), last.Own("c", "i", "j"));
-    Names read = schedule_.ReverseComputeAt(epilogue, last.At("ib"), last.Own("r", "i", "j"));
+    LoopRefs read = schedule_.ReverseComputeAt(epilogue, last.At("ib"), last.Own("r", "i", "j"));
     schedule_.Roll(first.At("jo"), last.At("jo"));
     ShareRowBuffers(between);
     schedule_.SetScope(sums, StorageScope::kShared);
     BindGrid(last.At("ib"), plan_.tile_m);
 
-    std::string acc = schedule_.CacheWrite(parts_.first, scores, StorageScope::kFragmentAccumulator,
-                                           first.Name("acc"));
-    std::string q = first.ReadFragment(scores_.a, q_shared),
-                k = first.ReadFragment(scores_.b, k_shared),
-                p = last.ReadFragment(values_.a, powers),
-                v = last.ReadFragment(values_.b, v_shared);
-    std::string init =
-        schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
-    std::vector<std::string> of_sums;  // one after the other
-    for (const char* suffix : {"_init", "_scale", "", "_divide"})
-      if (Exists(parts_.last + suffix)) of_sums.push_back(parts_.last + suffix);
-    Bind(parts_.first, first.Name("iw"), "y");
-    for (const std::string& block : of_sums) Bind(block, last.Name("iw"), "y");
-    std::string jo = last.Name("jo");
-    Names qf = schedule_.ComputeAt(q, first.At("lk"), first.Own("af", "i", "k")),
-          kf = schedule_.ComputeAt(k, first.At("lk"), first.Own("bf", "j", "k")),
-          qs = schedule_.ComputeAt(q_shared, LoopOf(parts_.first, last.Name("ib")),
-                                   first.Own("as", "i", "k")),
-          ks = schedule_.ComputeAt(k_shared, LoopOf(parts_.first, jo), first.Own("bs", "j", "k")),
-          pf = schedule_.ComputeAt(p, last.At("lk"), last.Own("af", "i", "k")),
-          vf = schedule_.ComputeAt(v, last.At("lk"), last.Own("bf", "k", "j")),
-          vs = schedule_.ComputeAt(v_shared, LoopOf(parts_.last, jo), last.Own("bs", "k", "j"));
+    CopyRef acc = schedule_.CacheWrite(parts_.first, scores, StorageScope::kFragmentAccumulator,
+                                       first.Name("acc"));
+    CopyRef q = first.ReadFragment(scores_.a, q_shared),
+            k = first.ReadFragment(scores_.b, k_shared),
+            p = last.ReadFragment(values_.a, values_.a.buffer),
+            v = last.ReadFragment(values_.b, v_shared);
+    BlockRef init = schedule_.DecomposeReduction(parts_.first, first.At("lk"), first.Name("init"));
+    // What is done to the sums, one after the other.
+    struct OfSums {
+      BlockRef block;
+      std::string intrinsic;
+    };
+    std::vector<OfSums> of_sums;
+    for (const char* what : {"fill", "scale", "", "divide"}) {
+      bool is_product = !*what, is_fill = std::string(what) == "fill";
+      BlockRef block = is_product
+                           ? parts_.last
+                           : MadeOf(parts_.last, is_fill ? "_init" : std::string("_") + what);
+      if (block) of_sums.push_back({block, is_product ? last.Multiply() : last.Intrinsic(what)});
+    }
+    schedule_.Bind(first.At("iw"), "threadIdx.y");
+    for (const OfSums& one : of_sums) schedule_.Bind(last.At(one.block, "iw"), "threadIdx.y");
+    const LoopRef& jo = last.At("jo");
+    LoopRefs qf = schedule_.ComputeAt(q, first.At("lk"), first.Own("af", "i", "k")),
+             kf = schedule_.ComputeAt(k, first.At("lk"), first.Own("bf", "j", "k")),
+             qs = schedule_.ComputeAt(q_shared, last.At("ib").Of(parts_.first),
+                                      first.Own("as", "i", "k")),
+             ks = schedule_.ComputeAt(k_shared, jo.Of(parts_.first), first.Own("bs", "j", "k")),
+             pf = schedule_.ComputeAt(p, last.At("lk"), last.Own("af", "i", "k")),
+             vf = schedule_.ComputeAt(v, last.At("lk"), last.Own("bf", "k", "j")),
+             vs = schedule_.ComputeAt(v_shared, jo, last.Own("bs", "k", "j"));
     first.SetLayout(acc, rank, Fragment::kAccumulator, false);
     last.SetLayout(total_sums, rank, Fragment::kAccumulator, false);
     first.SetLayout(q, scores_.a);
@@ -122,7 +135,7 @@ class MatrixAttention : AttentionScheduler {
     Align(first, scores, rank, 4, plan_.tile_n);
     for (const RowBlock& block : between)
       if (!block.reduces)
-        Align(first, block.result->name, rank, block.result->dtype.bytes(), plan_.tile_n);
+        Align(first, block.result, rank, block.result->dtype.bytes(), plan_.tile_n);
     Align(first, q_shared, scores_.a, plan_.tile_m, head());
     Align(first, k_shared, scores_.b, plan_.tile_n, head());
     Align(last, v_shared, values_.b, columns(), plan_.tile_n);
@@ -130,21 +143,16 @@ class MatrixAttention : AttentionScheduler {
     first.ShareAmongThreads(k_shared, ks, "bs");
     last.ShareAmongThreads(v_shared, vs, "bs");
     last.ShareAmongThreads(epilogue, read, "r");
-    for (size_t i = 0; i < between.size(); ++i) ShareRows(parts_.between[i], between[i].reduces);
+    for (size_t i = 0; i < between.size(); ++i)
+      ShareRows(parts_.between[i], rows_[i], between[i].reduces);
 
-    for (const std::string& loop : {LoopOf(init, first.Name("jt")), first.At("lk"), first.At("jt")})
+    for (const LoopRef& loop : {first.At(init, "jt"), first.At("lk"), first.At("jt")})
       schedule_.Unroll(loop);
-    for (const std::string& block : of_sums) schedule_.Unroll(LoopOf(block, last.Name("dt")));
+    for (const OfSums& one : of_sums) schedule_.Unroll(last.At(one.block, "dt"));
     schedule_.Unroll(last.At("lk"));
-    schedule_.Tensorize(LoopOf(init, first.Name("ii")), first.Intrinsic("fill"));
+    schedule_.Tensorize(first.At(init, "ii"), first.Intrinsic("fill"));
     schedule_.Tensorize(first.At("ii"), first.Multiply());
-    for (const std::string& block : of_sums) {
-      std::string what = block.substr(parts_.last.size());
-      schedule_.Tensorize(LoopOf(block, last.Name("ii")), what == "_init" ? last.Intrinsic("fill")
-                                                          : what.empty()
-                                                              ? last.Multiply()
-                                                              : last.Intrinsic(what.substr(1)));
-    }
+    for (const OfSums& one : of_sums) schedule_.Tensorize(last.At(one.block, "ii"), one.intrinsic);
     first.LoadTiles(k, kf, "bf", scores_.b);
     first.LoadTiles(q, qf, "af", scores_.a);
     last.LoadTiles(v, vf, "bf", values_.b);
@@ -159,113 +167,105 @@ class MatrixAttention : AttentionScheduler {
   int64_t head() const { return RoundUp(scores_.k, tile()); }
   int64_t columns() const { return RoundUp(values_.n, tile()); }
 
-  void Bind(const std::string& block, const std::string& loop, const char* axis) {
-    schedule_.Bind(LoopOf(block, loop), std::string("threadIdx.") + axis);
-  }
-
-  void Tile(const MatrixSteps& first, const MatrixSteps& last,
-            const std::vector<RowBlock>& between) {
-    auto split = [&](const std::string& block, const std::string& loop,
-                     const std::vector<int64_t>& factors,
-                     const Names& names) { schedule_.Split(LoopOf(block, loop), factors, names); };
-    auto names = [](const MatrixSteps& of, const std::vector<const char*>& what) {
-      Names all;
-      for (const char* one : what) all.push_back(of.Name(one));
+  void Tile(MatrixSteps* first, MatrixSteps* last, const std::vector<RowBlock>& between) {
+    auto loops = [](const MatrixSteps& of, const std::vector<const char*>& what) {
+      LoopRefs all;
+      for (const char* one : what) all.push_back(of.At(one));
       return all;
     };
     int64_t keys = plan_.tile_n / tile();
-    split(parts_.first, scores_.loops.m, {warps(), tile()}, names(first, {"ib", "iw", "ii"}));
-    split(parts_.first, scores_.loops.n, {keys, tile()}, names(first, {"jo", "jt", "ji"}));
-    split(parts_.first, scores_.loops.k, {tile()}, names(first, {"lk", "li"}));
+    first->Split(scores_.loops.m, {warps(), tile()}, {"ib", "iw", "ii"});
+    first->Split(scores_.loops.n, {keys, tile()}, {"jo", "jt", "ji"});
+    first->Split(scores_.loops.k, {tile()}, {"lk", "li"});
     Order(parts_.first, scores_.loops.batch,
-          names(first, {"ib", "jo", "iw", "lk", "jt", "ii", "ji", "li"}));
+          loops(*first, {"ib", "jo", "iw", "lk", "jt", "ii", "ji", "li"}));
     TileRows(between, plan_.tile_m, plan_.tile_n);
-    split(parts_.last, values_.loops.m, {warps(), tile()}, names(last, {"ib", "iw", "ii"}));
-    split(parts_.last, values_.loops.k, {keys, tile()}, names(last, {"jo", "lk", "li"}));
-    split(parts_.last, values_.loops.n, {tile()}, names(last, {"dt", "di"}));
+    last->Split(values_.loops.m, {warps(), tile()}, {"ib", "iw", "ii"});
+    last->Split(values_.loops.k, {keys, tile()}, {"jo", "lk", "li"});
+    last->Split(values_.loops.n, {tile()}, {"dt", "di"});
     Order(parts_.last, values_.loops.batch,
-          names(last, {"ib", "jo", "iw", "lk", "dt", "ii", "di", "li"}));
+          loops(*last, {"ib", "jo", "iw", "lk", "dt", "ii", "di", "li"}));
     FuseNests();
   }
 
-  // Blocks that touch a buffer, but for some.
-  Names ReadersOf(const Buffer& buffer, const Names& others) const {
-    Names readers;
-    for (const BlockNode* block : BlocksIn(schedule_.function()->body))
-      if (!Contains(others, block->name) && Touches(AsStmt(block), buffer))
-        readers.push_back(block->name);
-    return readers;
+  // Whether a block that is none of some touches a buffer.
+  bool IsReadBeside(const Buffer& buffer, const BlockRefs& own) const {
+    std::vector<const BlockNode*> blocks = BlocksIn(schedule_.function()->body);
+    return std::any_of(blocks.begin(), blocks.end(), [&](const BlockNode* block) {
+      return !Contains(own, schedule_.RefTo(block)) && Touches(AsStmt(block), buffer);
+    });
   }
 
   // Results of rows, and what roll keeps of them: in registers, where a row's lane alone needs it.
   void ShareRowBuffers(const std::vector<RowBlock>& between) {
     for (size_t i = 0; i < between.size(); ++i) {
       if (!between[i].reduces) continue;
-      const std::string& name = parts_.between[i];
-      Names own = {name};
-      for (const char* suffix : kRowSuffixes) own.push_back(name + suffix);
-      Names buffers = {between[i].result->name};
-      for (const char* suffix : {"_before", "_now", "_change"}) buffers.push_back(name + suffix);
-      for (const std::string& buffer : buffers) {
-        const AllocateNode* allocation = FindAllocation(schedule_.function()->body, buffer);
-        if (!allocation) continue;
-        bool is_own = ReadersOf(allocation->buffer, own).empty();
-        schedule_.SetScope(buffer, is_own ? StorageScope::kLocal : StorageScope::kShared);
-      }
+      const BlockRef& block = parts_.between[i];
+      BlockRefs own = {block};
+      for (const char* suffix : kRowSuffixes)
+        if (BlockRef made = MadeOf(block, suffix)) own.push_back(made);
+      std::vector<Buffer> buffers = {schedule_.BufferAt(between[i].result)};
+      for (const char* suffix : {"_before", "_now", "_change"})
+        for (const AllocateNode* made : schedule_.tree().AllocationsNamed(block + suffix))
+          buffers.push_back(made->buffer);
+      for (const Buffer& buffer : buffers)
+        schedule_.SetScope(
+            buffer, IsReadBeside(buffer, own) ? StorageScope::kShared : StorageScope::kLocal);
     }
   }
 
-  static void Align(MatrixSteps& steps, const std::string& buffer, size_t rank, int64_t bytes,
+  static void Align(MatrixSteps& steps, const BufferRef& buffer, size_t rank, int64_t bytes,
                     int64_t row) {
     steps.AlignRows(buffer, rank, bytes, row);
   }
   // `own` of M or N, and `steps` of K.
-  static void Align(MatrixSteps& of, const std::string& buffer, const GemmOperand& operand,
+  static void Align(MatrixSteps& of, const BufferRef& buffer, const GemmOperand& operand,
                     int64_t own, int64_t steps) {
     of.AlignRows(buffer, operand.rank, operand.bytes(), operand.k_contiguous() ? steps : own);
   }
 
   // A warp has its rows: of elements lanes along the keys, of others a lane for each.
-  void ShareRows(const std::string& name, bool reduces) {
-    std::string rows = name + "_ii", keys = name + "_ji";
-    if (!reduces) return ShareElements(name, rows, keys);
-    ShareRow(name, rows);
+  void ShareRows(const BlockRef& block, const NamedLoops& loops, bool reduces) {
+    const LoopRef &rows = loops.At("ii"), &keys = loops.At("ji");
+    if (!reduces) return ShareElements(block, rows, keys);
+    ShareRow(block, rows);
     for (const char* suffix : kRowSuffixes)
-      if (Exists(name + suffix)) ShareRow(name + suffix, rows);
-    schedule_.Unroll(LoopOf(name, keys));
+      if (BlockRef made = MadeOf(block, suffix)) ShareRow(made, rows);
+    schedule_.Unroll(keys);
   }
-  void ShareRow(const std::string& block, const std::string& rows) {
-    Names parts = schedule_.Split(LoopOf(block, rows), {tile()}, {block + "_y", block + "_r"});
-    Names lanes = schedule_.Split(LoopOf(block, parts[1]), {machine_.lanes},
-                                  {block + "_q", block + "_x"}, TailStrategy::kGuard);
-    Bind(block, parts[0], "y");
-    Bind(block, lanes[1], "x");
+  void ShareRow(const BlockRef& block, const LoopRef& rows) {
+    auto [y, r] =
+        schedule_.Split(LoopAround(schedule_, block, rows), {tile()}, {block + "_y", block + "_r"});
+    auto [q, x] = schedule_.Split(r.Of(block), {machine_.lanes}, {block + "_q", block + "_x"},
+                                  TailStrategy::kGuard);
+    schedule_.Bind(y.Of(block), "threadIdx.y");
+    schedule_.Bind(x.Of(block), "threadIdx.x");
   }
-  void ShareElements(const std::string& name, const std::string& rows, const std::string& keys) {
+  void ShareElements(const BlockRef& block, const LoopRef& rows, const LoopRef& keys) {
     int64_t vector = std::max<int64_t>(1, plan_.tile_n / machine_.lanes);
     while (vector < 4 && plan_.tile_n % (vector * 2) == 0) vector *= 2;
     int64_t across = plan_.tile_n / vector, at_once = std::max<int64_t>(1, machine_.lanes / across);
     at_once = std::min(at_once, tile());
-    schedule_.Split(LoopOf(name, rows), {tile() / at_once, at_once},
-                    {name + "_y", name + "_r", name + "_p"});
-    schedule_.Split(LoopOf(name, keys), {vector}, {name + "_q", name + "_v"});
-    std::string lanes = FuseLoops(&schedule_, name, {name + "_p", name + "_q"});
-    Bind(name, name + "_y", "y");
-    Bind(name, lanes, "x");
-    schedule_.Vectorize(LoopOf(name, name + "_v"));
-    schedule_.Unroll(LoopOf(name, name + "_r"));
+    auto [y, r, p] = schedule_.Split(rows.Of(block), {tile() / at_once, at_once},
+                                     {block + "_y", block + "_r", block + "_p"});
+    auto [q, v] = schedule_.Split(keys.Of(block), {vector}, {block + "_q", block + "_v"});
+    LoopRef lanes = FuseLoops(&schedule_, block, {p, q});
+    schedule_.Bind(y.Of(block), "threadIdx.y");
+    schedule_.Bind(lanes.Of(block), "threadIdx.x");
+    schedule_.Vectorize(v.Of(block));
+    schedule_.Unroll(r.Of(block));
   }
 
   // Fragments of sums to shared memory.
-  void Store(const MatrixSteps& of, const std::string& block) {
-    Names loops = LoopsOfAxes(schedule_, block);
-    const std::string &rows = loops[loops.size() - 2], &columns = loops.back();
-    Names i = schedule_.Split(LoopOf(block, rows), {tile()}, {of.Name("cy"), of.Name("cr")}),
-          j = schedule_.Split(LoopOf(block, columns), {tile()}, {of.Name("ct"), of.Name("cv")});
-    schedule_.Reorder(Around(block, {i[0], j[0], i[1], j[1]}));
-    Bind(block, i[0], "y");
-    schedule_.Unroll(LoopOf(block, j[0]));
-    schedule_.Tensorize(LoopOf(block, i[1]), of.Intrinsic("store_f32"));
+  void Store(const MatrixSteps& of, const BlockRef& block) {
+    LoopRefs loops = LoopsOfAxes(schedule_, block);
+    const LoopRef &rows = loops[loops.size() - 2], &columns = loops.back();
+    LoopRefs i = schedule_.Split(rows.Of(block), {tile()}, {of.Name("cy"), of.Name("cr")}),
+             j = schedule_.Split(columns.Of(block), {tile()}, {of.Name("ct"), of.Name("cv")});
+    schedule_.Reorder(LoopRefs{i[0], j[0], i[1], j[1]}.Of(block));
+    schedule_.Bind(i[0].Of(block), "threadIdx.y");
+    schedule_.Unroll(j[0].Of(block));
+    schedule_.Tensorize(i[1].Of(block), of.Intrinsic("store_f32"));
   }
 
   const P& plan_;
@@ -284,7 +284,7 @@ int64_t SharedBytes(const Schedule& schedule, const AttentionParts& parts, const
                 rows(plan.tile_n, head, scores.b.bytes()) +
                 rows(plan.tile_n, columns, values.b.bytes()) + rows(plan.tile_m, plan.tile_n, 4) +
                 rows(plan.tile_m, columns, 4);
-  for (const std::string& name : parts.between) {
+  for (const BlockRef& name : parts.between) {
     RowBlock block = AttentionRows(schedule, name, values.c->shape.size() - 1);
     int64_t bytes = block.result->dtype.bytes();
     all += block.reduces ? 4 * plan.tile_m * bytes : rows(plan.tile_m, plan.tile_n, bytes);

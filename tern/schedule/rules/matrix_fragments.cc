@@ -47,13 +47,13 @@ std::string MatrixTypeOf(const Gemm& gemm, const TargetInfo& target,
   return type->second;
 }
 
-std::string MatrixSteps::ReadFragment(const GemmOperand& operand, const std::string& shared) {
+CopyRef MatrixSteps::ReadFragment(const GemmOperand& operand, const BufferRef& shared) {
   return schedule_.CacheRead(
       block_, shared, operand.is_a ? tir::StorageScope::kFragmentA : tir::StorageScope::kFragmentB,
       Name(operand.is_a ? "af" : "bf"));
 }
 
-void MatrixSteps::SetLayout(const std::string& buffer, size_t rank, Fragment fragment,
+void MatrixSteps::SetLayout(const BufferRef& buffer, size_t rank, Fragment fragment,
                             bool transposed) {
   std::string layout = machine_.layout(fragment, transposed), batch;
   for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
@@ -62,22 +62,21 @@ void MatrixSteps::SetLayout(const std::string& buffer, size_t rank, Fragment fra
   schedule_.TransformLayout(buffer, IndexMap::Parse(layout));
 }
 
-void MatrixSteps::AlignRows(const std::string& buffer, size_t rank, int64_t bytes, int64_t row) {
+void MatrixSteps::AlignRows(const BufferRef& buffer, size_t rank, int64_t bytes, int64_t row) {
   constexpr int64_t kBanks = 128;  // bytes
   int64_t line = kBanks / bytes;
   schedule_.StorageAlign(buffer, static_cast<int64_t>(rank) - 2, line,
                          PaddedRow(row, bytes) % line);
 }
 
-void MatrixSteps::LoadTiles(const std::string& block, const Names& loops, const std::string& prefix,
+void MatrixSteps::LoadTiles(const BlockRef& block, const LoopRefs& loops, const std::string& prefix,
                             const GemmOperand& operand) {
   bool tiles_first = operand.k_contiguous();
-  const std::string& split = loops[tiles_first ? 0 : 1];
-  Names parts = schedule_.Split(block + "." + split, {machine_.tile},
-                                {Name(prefix + "t"), Name(prefix + "r")});
-  std::string outer = block + "." + parts[0], inner = block + "." + parts[1],
-              other = block + "." + loops[tiles_first ? 1 : 0];
-  Names order = tiles_first ? Names{outer, inner, other} : Names{outer, other, inner};
+  auto [tiles, inside] = schedule_.Split(loops[tiles_first ? 0 : 1].Of(block), {machine_.tile},
+                                         {Name(prefix + "t"), Name(prefix + "r")});
+  LoopRef outer = tiles.Of(block), inner = inside.Of(block),
+          other = loops[tiles_first ? 1 : 0].Of(block);
+  LoopRefs order = tiles_first ? LoopRefs{outer, inner, other} : LoopRefs{outer, other, inner};
   schedule_.Reorder(order);
   schedule_.Unroll(outer);
   schedule_.Tensorize(order[1], Intrinsic("load_") + (operand.is_a ? "a" : "b") +

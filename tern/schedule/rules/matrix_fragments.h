@@ -32,9 +32,9 @@ int64_t PaddedRow(int64_t elements, int64_t bytes);
 // The steps of one GEMM.
 class MatrixSteps : public DeviceGemmScheduler {
  public:
-  MatrixSteps(Schedule* schedule, const std::string& block, const Gemm& gemm,
-              const std::string& type, const DeviceGemmPlan& plan,
-              const std::vector<ThreadAxis>& threads, const MatrixInstructions& machine)
+  MatrixSteps(Schedule* schedule, const BlockRef& block, const Gemm& gemm, const std::string& type,
+              const DeviceGemmPlan& plan, const std::vector<ThreadAxis>& threads,
+              const MatrixInstructions& machine)
       : DeviceGemmScheduler(schedule, block, gemm, plan, threads,
                             std::min(kCopyBytes, machine.copy_lanes * gemm.a.bytes())),
         type_(type),
@@ -44,26 +44,27 @@ class MatrixSteps : public DeviceGemmScheduler {
   using DeviceGemmScheduler::CopyToShared;
   using DeviceGemmScheduler::Name;
   using DeviceGemmScheduler::ShareAmongThreads;
+  using DeviceGemmScheduler::Split;
 
   std::string Intrinsic(const std::string& what) const { return machine_.prefix + "_" + what; }
   // The one that multiplies.
   std::string Multiply() const { return Intrinsic(type_); }
-  Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
+  Schedule::Names Own(const std::string& prefix, const std::string& a, const std::string& b) const {
     return {Name(prefix + a), Name(prefix + b)};
   }
 
   // The fragment that is loaded of a copy in shared memory.
-  std::string ReadFragment(const GemmOperand& operand, const std::string& shared);
+  CopyRef ReadFragment(const GemmOperand& operand, const BufferRef& shared);
   // The layout of a fragment in the last two dimensions of a buffer.
-  void SetLayout(const std::string& buffer, size_t rank, Fragment fragment, bool transposed);
-  void SetLayout(const std::string& buffer, const GemmOperand& operand) {
+  void SetLayout(const BufferRef& buffer, size_t rank, Fragment fragment, bool transposed);
+  void SetLayout(const BufferRef& buffer, const GemmOperand& operand) {
     SetLayout(buffer, operand.rank, operand.is_a ? Fragment::kA : Fragment::kB,
               IsTransposed(operand));
   }
   // Rows of a buffer, which are so long, start on different banks.
-  void AlignRows(const std::string& buffer, size_t rank, int64_t bytes, int64_t row);
+  void AlignRows(const BufferRef& buffer, size_t rank, int64_t bytes, int64_t row);
   // One dimension of what a warp loads is a tile, the other one several.
-  void LoadTiles(const std::string& block, const Names& loops, const std::string& prefix,
+  void LoadTiles(const BlockRef& block, const LoopRefs& loops, const std::string& prefix,
                  const GemmOperand& operand);
 
  protected:

@@ -49,8 +49,8 @@ int64_t StageBytes(const Gemm& gemm, const P& plan) {
 }
 
 // Whether a block stores what it loads of a buffer at the same indices, as it is or rounded.
-bool OnlyRounds(const Schedule& schedule, const std::string& name) {
-  const tir::BlockNode* block = FindBlockNamed(schedule, name);
+bool OnlyRounds(const Schedule& schedule, const BlockRef& name) {
+  const tir::BlockNode* block = schedule.At(name);
   const auto* store = block->body.As<tir::BufferStoreNode>();
   BlockKind kind = DescribeBlock(block).kind;
   if (!store || kind != BlockKind::kElementwise) return false;
@@ -99,10 +99,10 @@ void SetCost(const Gemm& gemm, const TargetInfo& target, const MatrixInstruction
 // With asynchronous copies a long tile_k in three stages, or a short one in four, more of small
 // tiles, as many as there is memory for. Else one short stage, so that several thread blocks have
 // room, and one computes while another one copies.
-std::vector<P> EnumeratePlans(const Schedule& schedule, const std::string& block, const Gemm& gemm,
+std::vector<P> EnumeratePlans(const Schedule& schedule, const BlockRef& block, const Gemm& gemm,
                               const TargetInfo& target, const MatrixInstructions& machine,
                               const Wanted<P>& want) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+  BlockInfo info = DescribeBlock(schedule, block);
   std::vector<GemmOperand> odd;  // copied first, or element by element
   for (const GemmOperand& operand : {gemm.a, gemm.b})
     if (StartsAnywhere(info, operand)) odd.push_back(operand);
@@ -149,7 +149,7 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const std::string& block
 
 class MatrixScheduler : public MatrixSteps {
  public:
-  MatrixScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
+  MatrixScheduler(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
                   const std::string& type, const P& plan, const MatrixInstructions& machine,
                   bool shares_sums)
       : MatrixSteps(schedule, block, gemm, type, plan,
@@ -161,22 +161,22 @@ class MatrixScheduler : public MatrixSteps {
         shares_sums_(shares_sums) {}
 
   void Run() {
-    const std::string& reader = gemm_.epilogue;
+    const BlockRef& reader = gemm_.epilogue;
     if (!reader.empty())
-      schedule_.SetScope(gemm_.c->name, shares_sums_ ? tir::StorageScope::kShared
-                                                     : tir::StorageScope::kFragmentAccumulator);
+      schedule_.SetScope(gemm_.c, shares_sums_ ? tir::StorageScope::kShared
+                                               : tir::StorageScope::kFragmentAccumulator);
     Tile();
     Stage left = Load(gemm_.a), right = Load(gemm_.b);
-    std::string sums = KeepSums(shares_sums_ ? "" : reader);
-    Names read;
+    BlockRef sums = KeepSums(shares_sums_ ? BlockRef() : reader);
+    LoopRefs read;
     if (shares_sums_) read = schedule_.ReverseComputeAt(reader, At("jb"), Own("r", "i", "j"));
-    schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
-    BindWarps(Name("init"));
+    BlockRef init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
+    BindWarps(init);
     BindWarps(block_);
-    Names right_fragment = schedule_.ComputeAt(right.fragment, At("lk"), Own("bf", "k", "j"));
-    Names left_fragment = schedule_.ComputeAt(left.fragment, At("lk"), Own("af", "i", "k"));
-    Names right_copy = schedule_.ComputeAt(right.shared, At("lo"), Own("bs", "k", "j"));
-    Names left_copy = schedule_.ComputeAt(left.shared, At("lo"), Own("as", "i", "k"));
+    LoopRefs right_fragment = schedule_.ComputeAt(right.fragment, At("lk"), Own("bf", "k", "j"));
+    LoopRefs left_fragment = schedule_.ComputeAt(left.fragment, At("lk"), Own("af", "i", "k"));
+    LoopRefs right_copy = schedule_.ComputeAt(right.shared, At("lo"), Own("bs", "k", "j"));
+    LoopRefs left_copy = schedule_.ComputeAt(left.shared, At("lo"), Own("as", "i", "k"));
     SetLayout(sums_buffer_, gemm_.c->shape.size(), Fragment::kAccumulator, false);
     SetLayout(left.fragment, gemm_.a);
     SetLayout(right.fragment, gemm_.b);
@@ -186,7 +186,7 @@ class MatrixScheduler : public MatrixSteps {
               IsTransposed(gemm_.b) ? plan_.tile_k : plan_.tile_n);
     ShareAmongThreads(left.shared, left_copy, "as");
     ShareAmongThreads(right.shared, right_copy, "bs");
-    MultiplyTiles();
+    MultiplyTiles(init);
     LoadTiles(left.fragment, left_fragment, "af", gemm_.a);
     LoadTiles(right.fragment, right_fragment, "bf", gemm_.b);
     Store(sums);
@@ -196,93 +196,96 @@ class MatrixScheduler : public MatrixSteps {
 
  private:
   struct Stage {
-    std::string shared, fragment;  // blocks and buffers
+    CopyRef shared, fragment;
   };
 
   void Tile() {
     int64_t rows = plan_.tile_m / plan_.warps_m / machine_.tile,
             columns = plan_.tile_n / plan_.warps_n / machine_.tile;
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.warps_m, rows, machine_.tile},
-                    {Name("ib"), Name("iw"), Name("it"), Name("ii")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.n), {plan_.warps_n, columns, machine_.tile},
-                    {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k / machine_.tile, machine_.tile},
-                    {Name("lo"), Name("lk"), Name("li")});
+    Split(gemm_.loops.m, {plan_.warps_m, rows, machine_.tile}, {"ib", "iw", "it", "ii"});
+    Split(gemm_.loops.n, {plan_.warps_n, columns, machine_.tile}, {"jb", "jw", "jt", "ji"});
+    Split(gemm_.loops.k, {plan_.tile_k / machine_.tile, machine_.tile}, {"lo", "lk", "li"});
     OrderLoops({"iw", "jw", "lk", "it", "jt", "ii", "ji", "li"});
   }
 
   // The accumulators are a fragment; returns the block that takes them to memory. A result that one
   // other block reads, to round it, is the fragment itself.
-  std::string KeepSums(std::string reader) {
-    sums_buffer_ = gemm_.c->name;
-    if (reader.empty())
-      sums_buffer_ = reader = schedule_.CacheWrite(
-          block_, gemm_.c->name, tir::StorageScope::kFragmentAccumulator, Name("acc"));
-    schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
+  BlockRef KeepSums(BlockRef reader) {
+    sums_buffer_ = gemm_.c;
+    if (reader.empty()) {
+      CopyRef copy = schedule_.CacheWrite(block_, gemm_.c, tir::StorageScope::kFragmentAccumulator,
+                                          Name("acc"));
+      sums_buffer_ = copy;
+      reader = copy;
+    }
+    stored_ = schedule_.ReverseComputeAt(reader, At("jb"), {Name("ci"), Name("cj")});
     return reader;
   }
-  void BindWarps(const std::string& block) {
-    schedule_.Bind(block + "." + Name("iw"), "threadIdx.z");
-    schedule_.Bind(block + "." + Name("jw"), "threadIdx.y");
+  void BindWarps(const BlockRef& block) {
+    schedule_.Bind(At(block, "iw"), "threadIdx.z");
+    schedule_.Bind(At(block, "jw"), "threadIdx.y");
   }
 
   Stage Load(const GemmOperand& operand) {
-    std::string shared = CopyToShared(operand);
+    CopyRef shared = CopyToShared(operand);
     return {shared, ReadFragment(operand, shared)};
   }
 
-  void MultiplyTiles() {
-    for (const std::string& block : {Name("init"), block_})
-      for (const char* loop : {"it", "jt"}) schedule_.Unroll(block + "." + Name(loop));
+  void MultiplyTiles(const BlockRef& init) {
+    for (const BlockRef& block : {init, block_})
+      for (const char* loop : {"it", "jt"}) schedule_.Unroll(At(block, loop));
     schedule_.Unroll(At("lk"));
-    schedule_.Tensorize(Name("init") + "." + Name("ii"), Intrinsic("fill"));
+    schedule_.Tensorize(At(init, "ii"), Intrinsic("fill"));
     schedule_.Tensorize(At("ii"), Multiply());
   }
 
-  void Store(const std::string& block) {
-    auto split = [&](const char* loop, int64_t extent, const Names& names) {
-      schedule_.Split(block + "." + Name(loop), {extent / machine_.tile, machine_.tile}, names);
+  void Store(const BlockRef& block) {
+    auto split = [&](const LoopRef& loop, int64_t extent, const Schedule::Names& names) {
+      LoopRefs made =
+          schedule_.Split(loop.Of(block), {extent / machine_.tile, machine_.tile}, names);
+      return made.Of(block);
     };
-    split("ci", plan_.tile_m / plan_.warps_m, {Name("cz"), Name("ct"), Name("cr")});
-    split("cj", plan_.tile_n / plan_.warps_n, {Name("cy"), Name("cu"), Name("cv")});
-    auto loop = [&](const char* name) { return block + "." + Name(name); };
-    schedule_.Reorder({loop("cz"), loop("cy"), loop("ct"), loop("cu"), loop("cr"), loop("cv")});
-    schedule_.Bind(loop("cz"), "threadIdx.z");
-    schedule_.Bind(loop("cy"), "threadIdx.y");
-    schedule_.Unroll(loop("ct"));
-    schedule_.Unroll(loop("cu"));
-    schedule_.Tensorize(loop("cr"), Intrinsic("store_" + TypeWrittenBy(block)));
+    LoopRefs i = split(stored_[0], plan_.tile_m / plan_.warps_m,
+                       {Name("cz"), Name("ct"), Name("cr")}),
+             j = split(stored_[1], plan_.tile_n / plan_.warps_n,
+                       {Name("cy"), Name("cu"), Name("cv")});
+    schedule_.Reorder({i[0], j[0], i[1], j[1], i[2], j[2]});
+    schedule_.Bind(i[0], "threadIdx.z");
+    schedule_.Bind(j[0], "threadIdx.y");
+    schedule_.Unroll(i[1]);
+    schedule_.Unroll(j[1]);
+    schedule_.Tensorize(i[2], Intrinsic("store_" + TypeWrittenBy(block)));
   }
-  std::string TypeWrittenBy(const std::string& block) const {
-    for (const tir::BlockNode* writer : BlocksIn(schedule_.function()->body))
-      for (const Access& access : AccessesOf(AsStmt(writer)))
-        if (writer->name == block && access.store)
-          for (const auto& [dtype, type] : machine_.types)
-            if (access.buffer->dtype == dtype) return type;
+  std::string TypeWrittenBy(const BlockRef& block) const {
+    for (const Access& access : AccessesOf(AsStmt(schedule_.At(block))))
+      if (access.store)
+        for (const auto& [dtype, type] : machine_.types)
+          if (access.buffer->dtype == dtype) return type;
     return "f32";
   }
 
-  std::string sums_buffer_;
+  BufferRef sums_buffer_ = gemm_.c;
+  LoopRefs stored_;  // of the block that takes the accumulators to memory
   const P& plan_;
   bool shares_sums_;
 };
 
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
-  PutChannelsLast(schedule, block.name, target);
-  Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
+  PutChannelsLast(schedule, block.ref, target);
+  Gemm gemm = RequireDeviceGemm(schedule, block.ref, target);
   MatrixTypeOf(gemm, target, machine);
   CheckMatrixDims(gemm, target);
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
     Refuse("matrix instructions sum in another order, and the function does not say reassociate");
-  std::vector<P> plans = EnumeratePlans(*schedule, block.name, gemm, target, machine, want);
+  std::vector<P> plans = EnumeratePlans(*schedule, block.ref, gemm, target, machine, want);
   if (plans.empty()) Refuse("no tile fits in shared memory");
   return plans;
 }
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const MatrixInstructions& machine, const P& plan) {
-  GemmPart part = SplitK(schedule, block.name, plan, target);
+  GemmPart part = SplitK(schedule, block.ref, plan, target);
   bool shares_sums = SharesAccumulators(*schedule, machine, part.gemm, plan);
   std::string type = MatrixTypeOf(part.gemm, target, machine);
   Gemm gemm = PadToTiles(schedule, part, plan);

@@ -13,8 +13,8 @@ using namespace tern::tir;
 
 namespace {
 
-void ScheduleCopy(Schedule* schedule, const std::string& copy, const TargetInfo& target) {
-  ApplyRules(schedule, DescribeBlock(FindBlockNamed(*schedule, copy)), target);
+void ScheduleCopy(Schedule* schedule, const BlockRef& copy, const TargetInfo& target) {
+  ApplyRules(schedule, DescribeBlock(*schedule, copy), target);
 }
 
 // The input channels of a convolution: the only axis of that role.
@@ -86,8 +86,8 @@ void CopyWithDimLast(Schedule* schedule, const BlockRef& block, const Buffer& bu
   CopyRef copy = schedule->CacheRead(block, buffer, StorageScope::kGlobal,
                                      FreshBlockName(*schedule, buffer->name + "_last"));
   // Padding is a part of the copy.
-  if (!ProducerOf(*schedule, buffer).empty())
-    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(buffer->name); });
+  if (BlockRef producer = ProducerOf(*schedule, buffer))
+    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(producer); });
   std::string from, to;
   for (size_t d = 0; d < buffer->shape.size(); ++d) {
     std::string index = "d" + std::to_string(d);
@@ -100,7 +100,7 @@ void CopyWithDimLast(Schedule* schedule, const BlockRef& block, const Buffer& bu
 }
 
 void PutChannelsLast(Schedule* schedule, const BlockRef& name, const TargetInfo& target) {
-  BlockInfo block = DescribeBlock(schedule->At(name));
+  BlockInfo block = DescribeBlock(*schedule, name);
   std::optional<size_t> channels = ChannelsOf(block);
   if (block.kind != BlockKind::kConvolution || !channels) return;
   const BlockAxis& axis = block.axes[*channels];
@@ -132,31 +132,32 @@ void PutChannelsLast(Schedule* schedule, const BlockRef& name, const TargetInfo&
     if (ConstExtent(axis) < most) return;
     std::vector<int64_t> factors(block.axes.size(), 1);
     factors[*channels] = most;
-    if (!Try(schedule, [&](Schedule* attempt) { attempt->PadEinsum(name, factors); })) return;
+    PaddedEinsum padded;
+    if (!Try(schedule, [&](Schedule* attempt) { padded = attempt->PadEinsum(name, factors); }))
+      return;
     for (Operand& operand : operands)
-      operand.buffer =
-          FindAllocation(schedule->function()->body, operand.buffer->name + "_pad")->buffer;
+      for (const CopyRef& copy : padded.operands)
+        if (copy.name() == operand.buffer->name + "_pad")
+          operand.buffer = schedule->BufferAt(copy.buffer());
   }
   for (const Operand& operand : operands)
     if (operand.turns) CopyWithDimLast(schedule, name, operand.buffer, operand.dim, target);
 }
 
 void CopyOddRows(Schedule* schedule, const GemmOperand& operand, const TargetInfo& target) {
-  std::vector<const BlockNode*> blocks = BlocksIn(schedule->function()->body);
-  auto padding = std::find_if(blocks.begin(), blocks.end(),
-                              [&](const BlockNode* block) { return block->name == operand.name; });
-  if (operand.bytes() >= kLeastAsyncBytes || padding == blocks.end()) return;
-  const auto* store = (*padding)->body.As<BufferStoreNode>();
+  BlockRef padding = FindBlock(*schedule, operand.name);
+  if (operand.bytes() >= kLeastAsyncBytes || !padding) return;
+  const auto* store = schedule->At(padding)->body.As<BufferStoreNode>();
   const auto* load = store ? CopiedOrConstant(store->value) : nullptr;
   if (!load || !store->value.As<ir::SelectNode>()) return;
   // What is computed in the copy, as windows are, is not copied before.
   for (size_t d = 0; d < load->indices.size(); ++d)
     if (load->indices[d].get() != store->indices[d].get()) return;
-  if (HasCheapProducer(*schedule, operand.name)) return;
+  if (HasCheapProducer(*schedule, padding)) return;
   std::vector<Expr> row = load->indices;
   row.back() = ir::MakeConst(row.back().dtype(), 0);
   if (!IsAlignedPlace(load->buffer, row, kLeastAsyncBytes, arith::Analyzer()))
-    ScheduleCopy(schedule, operand.name, target);
+    ScheduleCopy(schedule, padding, target);
 }
 
 }  // namespace tern::schedule

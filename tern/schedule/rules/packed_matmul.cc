@@ -31,8 +31,6 @@
 namespace tern::schedule {
 namespace {
 
-using Names = Schedule::Names;
-
 // Of an instruction: rows, which are columns of C; columns, which are its rows. K of two of them.
 constexpr int64_t kColumns = 16, kRows = 8, kSteps = 32;
 constexpr int64_t kLeastRows = 3, kMostRows = 16, kLanes = 32, kMostStages = 6;
@@ -69,51 +67,41 @@ using P = PackedPlan;
 
 // What computes B, and the narrower elements that it reads along K.
 struct Packed {
-  std::string block;
+  BlockRef block;
   std::vector<tir::Buffer> read;  // beside these, scales and zero points
   double bytes = 0;               // of an element of B
   double least = kCopyBytes;      // bytes of a row of one of them, for each of K
 };
 
-std::string WriterOf(const Schedule& schedule, const std::string& buffer) {
-  for (const tir::BlockNode* block : BlocksIn(schedule.function()->body))
-    if (DescribeBlock(block).accesses[0].buffer->name == buffer) return block->name;
-  Refuse("B is not computed");
-}
-
 Packed RequirePacked(const Schedule& schedule, const Gemm& gemm) {
-  for (const tir::BlockNode* block : BlocksIn(schedule.function()->body)) {
-    BlockInfo info = DescribeBlock(block);
-    if (info.accesses.empty() || info.accesses[0].buffer->name != gemm.b.name) continue;
-    const tir::Buffer& result = info.accesses[0].buffer;
-    if (info.conditional ||
-        std::any_of(info.axes.begin(), info.axes.end(),
-                    [](const BlockAxis& axis) { return axis.kind != tir::IterKind::kSpatial; }))
-      break;
-    Packed packed{.block = info.name};
-    bool is_narrower = false;
-    for (const BlockAccess& access : info.accesses) {
-      if (access.store || access.buffer.same(result)) continue;
-      if (std::none_of(packed.read.begin(), packed.read.end(),
-                       [&](const tir::Buffer& other) { return other.same(access.buffer); }))
-        packed.read.push_back(access.buffer);
-      is_narrower |= access.buffer->dtype.bits() < result->dtype.bits();
-    }
-    for (const tir::Buffer& buffer : packed.read) {
-      double elements = buffer->dtype.bytes();
-      for (const ir::Expr& extent : buffer->shape)
-        elements *= static_cast<double>(ir::AsConstInt(extent).value_or(1));
-      if (buffer->shape.size() == 2)
-        packed.least = std::min(
-            packed.least, buffer->dtype.bytes() *
-                              static_cast<double>(ir::AsConstInt(buffer->shape[1]).value_or(1)) /
-                              static_cast<double>(gemm.k));
-      packed.bytes += elements / (static_cast<double>(gemm.n) * static_cast<double>(gemm.k));
-    }
-    if (is_narrower) return packed;
-    break;
+  BlockRef block = ProducerOf(schedule, gemm.b.buffer);
+  BlockInfo info = block ? DescribeBlock(schedule, block) : BlockInfo();
+  bool is_elementwise = block && !info.conditional &&
+                        std::all_of(info.axes.begin(), info.axes.end(), [](const BlockAxis& axis) {
+                          return axis.kind == tir::IterKind::kSpatial;
+                        });
+  Packed packed{.block = block};
+  bool is_narrower = false;
+  for (const BlockAccess& access : info.accesses) {
+    if (access.store || access.buffer.same(gemm.b.buffer)) continue;
+    if (std::none_of(packed.read.begin(), packed.read.end(),
+                     [&](const tir::Buffer& other) { return other.same(access.buffer); }))
+      packed.read.push_back(access.buffer);
+    is_narrower |= access.buffer->dtype.bits() < gemm.b.dtype.bits();
   }
-  Refuse("B is not computed of narrower elements");
+  if (!is_elementwise || !is_narrower) Refuse("B is not computed of narrower elements");
+  for (const tir::Buffer& buffer : packed.read) {
+    double elements = buffer->dtype.bytes();
+    for (const ir::Expr& extent : buffer->shape)
+      elements *= static_cast<double>(ir::AsConstInt(extent).value_or(1));
+    if (buffer->shape.size() == 2)
+      packed.least = std::min(
+          packed.least, buffer->dtype.bytes() *
+                            static_cast<double>(ir::AsConstInt(buffer->shape[1]).value_or(1)) /
+                            static_cast<double>(gemm.k));
+    packed.bytes += elements / (static_cast<double>(gemm.n) * static_cast<double>(gemm.k));
+  }
+  return packed;
 }
 
 int64_t StageBytes(const Gemm& gemm, const Packed& packed, const P& plan) {
@@ -148,7 +136,7 @@ void SetCost(const Gemm& gemm, const Packed& packed, const TargetInfo& target, P
 std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
                      const MatrixInstructions& machine, const Wanted<P>& want) {
   if (machine.packed.empty()) Refuse("the machine has no such instructions");
-  Gemm gemm = RequireDeviceGemm(schedule, block.name, target);
+  Gemm gemm = RequireDeviceGemm(schedule, block.ref, target);
   MatrixTypeOf(gemm, target, machine);
   CheckMatrixDims(gemm, target);
   if (!tir::HasFlag(schedule->function(), tir::attr::kReassociate))
@@ -185,84 +173,78 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
 
 class PackedScheduler : public MatrixSteps {
  public:
-  PackedScheduler(Schedule* schedule, const std::string& block, const Gemm& gemm,
-                  const Packed& packed, const std::string& type, const P& plan,
-                  const MatrixInstructions& machine)
+  PackedScheduler(Schedule* schedule, const BlockRef& block, const Gemm& gemm, const Packed& packed,
+                  const std::string& type, const P& plan, const MatrixInstructions& machine)
       : MatrixSteps(schedule, block, gemm, type, plan,
                     {{"threadIdx.y", plan.warps}, {"threadIdx.x", kLanes}}, machine),
         plan_(plan),
         packed_(packed) {}
 
   void Run() {
-    const std::string& b = packed_.block;
-    schedule_.SetScope(gemm_.b.name, tir::StorageScope::kFragmentA);
-    std::string reader =
+    const BlockRef& b = packed_.block;
+    schedule_.SetScope(gemm_.b.buffer, tir::StorageScope::kFragmentA);
+    BlockRef reader =
         KeepAccumulators(&schedule_, block_, gemm_, tir::StorageScope::kFragmentAccumulator);
-    std::string sums = gemm_.epilogue.empty() ? CopiedBy(reader) : gemm_.c->name;
+    BufferRef sums = gemm_.epilogue.empty() ? CopiedBy(reader) : BufferRef(gemm_.c);
     Tile();
-    std::string rows = CopyToShared(gemm_.a);
-    std::string a = schedule_.CacheRead(block_, rows, tir::StorageScope::kFragmentB, Name("af"));
+    CopyRef rows = CopyToShared(gemm_.a);
+    CopyRef a = schedule_.CacheRead(block_, rows, tir::StorageScope::kFragmentB, Name("af"));
     struct Copy {
-      std::string shared, local;
+      CopyRef shared, local;
     };
     std::vector<Copy> copies;
     for (const tir::Buffer& buffer : packed_.read) {
       if (!HasRows(buffer)) continue;
+      std::string number = std::to_string(copies.size());
       Copy copy;
-      copy.local = schedule_.CacheRead(b, buffer->name, tir::StorageScope::kLocal,
-                                       Name("pl" + std::to_string(copies.size())));
-      copy.shared = schedule_.CacheRead(copy.local, buffer->name, tir::StorageScope::kShared,
-                                        Name("ps" + std::to_string(copies.size())));
+      copy.local = schedule_.CacheRead(b, buffer, tir::StorageScope::kLocal, Name("pl" + number));
+      copy.shared =
+          schedule_.CacheRead(copy.local, buffer, tir::StorageScope::kShared, Name("ps" + number));
       copies.push_back(copy);
     }
-    Names stored = schedule_.ReverseComputeAt(reader, At("jb"), Own("c", "i", "j"));
-    schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
-    for (const std::string& block : {Name("init"), block_})
-      schedule_.Bind(LoopOf(block, Name("jw")), "threadIdx.y");
-    Names unpacked = schedule_.ComputeAt(b, At("jt"), Own("w", "j", "k"));
-    if (ExtentOf(b, unpacked[0]) != kColumns) std::swap(unpacked[0], unpacked[1]);
-    Names loaded = schedule_.ComputeAt(a, At("lk"), Own("af", "i", "k"));
-    Names row_copy = schedule_.ComputeAt(rows, At("lo"), Own("as", "i", "k"));
+    LoopRefs stored = schedule_.ReverseComputeAt(reader, At("jb"), Own("c", "i", "j"));
+    BlockRef init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
+    for (const BlockRef& block : {init, block_}) schedule_.Bind(At(block, "jw"), "threadIdx.y");
+    LoopRefs unpacked = schedule_.ComputeAt(b, At("jt"), Own("w", "j", "k"));
+    if (ExtentOf(unpacked[0]) != kColumns) std::swap(unpacked[0], unpacked[1]);
+    LoopRefs loaded = schedule_.ComputeAt(a, At("lk"), Own("af", "i", "k"));
+    LoopRefs row_copy = schedule_.ComputeAt(rows, At("lo"), Own("as", "i", "k"));
     SetMatrixLayout(sums, gemm_.c->shape.size(),
                     "i // 8, j // 16, j % 8 * 4 + i % 8 // 2, j % 16 // 8 * 2 + i % 2");
     SetMatrixLayout(a, gemm_.a.rank, "i // 8, j // 32, i % 8 * 4 + j % 32 // 8, j % 8");
-    SetMatrixLayout(gemm_.b.name, gemm_.b.rank,
+    SetMatrixLayout(gemm_.b.buffer, gemm_.b.rank,
                     "i // 16, j // 32, i % 8 * 4 + j % 32 // 8, "
                     "j % 8 // 4 * 8 + j % 4 // 2 * 4 + i % 16 // 8 * 2 + j % 2");
-    Unpack(unpacked);
+    LoopRef columns = Unpack(unpacked);
     for (size_t i = 0; i < copies.size(); ++i) {
-      std::string number = std::to_string(i);
       const auto& [shared, local] = copies[i];
-      Names own = schedule_.ComputeAt(local, LoopOf(b, Name("wh")));
-      VectorizeWhole(local, own.back());
-      Names all = schedule_.ComputeAt(shared, At("lo"));
+      LoopRef own = schedule_.ComputeAt(local, columns).back();
+      if (ExtentOf(own) > 1) schedule_.Vectorize(own.Of(local));
+      LoopRefs all = schedule_.ComputeAt(shared, At("lo"));
       AlignRow(shared, 16);
-      ShareAmongThreads(shared, all, "p" + number);
+      ShareAmongThreads(shared, all, "p" + std::to_string(i));
     }
     AlignRow(rows, 64);
     ShareAmongThreads(rows, row_copy, "as");
     LoadRows(a, loaded);
-    Multiply();
+    Multiply(init);
     Store(reader, stored);
     Pipeline(static_cast<int64_t>(copies.size()) + 1);
   }
 
  private:
   void Tile() {
-    schedule_.Split(LoopOf(block_, gemm_.loops.m), {plan_.tile_m / kRows, kRows},
-                    {Name("ib"), Name("it"), Name("ii")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.n),
-                    {plan_.warps, plan_.tile_n / plan_.warps / kColumns, kColumns},
-                    {Name("jb"), Name("jw"), Name("jt"), Name("ji")});
-    schedule_.Split(LoopOf(block_, gemm_.loops.k), {plan_.tile_k / kSteps, kSteps},
-                    {Name("lo"), Name("lk"), Name("li")});
+    Split(gemm_.loops.m, {plan_.tile_m / kRows, kRows}, {"ib", "it", "ii"});
+    Split(gemm_.loops.n, {plan_.warps, plan_.tile_n / plan_.warps / kColumns, kColumns},
+          {"jb", "jw", "jt", "ji"});
+    Split(gemm_.loops.k, {plan_.tile_k / kSteps, kSteps}, {"lo", "lk", "li"});
     OrderLoops({"jw", "lk", "jt", "it", "ji", "ii", "li"});
   }
 
   // The buffer that a copy takes to memory.
-  std::string CopiedBy(const std::string& block) const {
-    for (const Access& access : AccessesOf(AsStmt(FindBlockNamed(schedule_, block))))
-      if (!access.store) return access.buffer->name;
+  BufferRef CopiedBy(const BlockRef& block) const {
+    for (const Access& access : AccessesOf(AsStmt(schedule_.At(block))))
+      if (!access.store) return access.buffer;
     Refuse("the accumulators are not copied");
   }
 
@@ -271,7 +253,7 @@ class PackedScheduler : public MatrixSteps {
     return buffer->shape.size() == 2 && buffer->scope == tir::StorageScope::kGlobal;
   }
 
-  void SetMatrixLayout(const std::string& buffer, size_t rank, const std::string& to) {
+  void SetMatrixLayout(const BufferRef& buffer, size_t rank, const std::string& to) {
     std::string batch;
     for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
     schedule_.TransformLayout(buffer,
@@ -279,71 +261,69 @@ class PackedScheduler : public MatrixSteps {
   }
 
   // Rows of shared memory start at a distance of so many bytes from each other, of 128.
-  void AlignRow(const std::string& buffer, int64_t offset) {
-    const tir::AllocateNode* allocation = FindAllocation(schedule_.function()->body, buffer);
-    int64_t bytes = allocation->buffer->dtype.bytes();
-    auto rank = static_cast<int64_t>(allocation->buffer->shape.size());
+  void AlignRow(const BufferRef& buffer, int64_t offset) {
+    const tir::Buffer& shared = schedule_.BufferAt(buffer);
+    int64_t bytes = shared->dtype.bytes();
+    auto rank = static_cast<int64_t>(shared->shape.size());
     schedule_.StorageAlign(buffer, rank - 2, 128 / bytes, offset / bytes);
   }
 
-  int64_t ExtentOf(const std::string& block, const std::string& loop) const {
-    const tir::BlockNode* node = FindBlockNamed(schedule_, block);
-    for (const tir::ForNode* one : NestOf(schedule_.tree(), node).loops)
-      if (one->var.name() == loop) return ir::AsConstInt(one->extent).value_or(0);
-    return 1;
-  }
-  void VectorizeWhole(const std::string& block, const std::string& loop) {
-    if (ExtentOf(block, loop) > 1) schedule_.Vectorize(LoopOf(block, loop));
+  int64_t ExtentOf(const LoopRef& loop) const {
+    return ir::AsConstInt(schedule_.At(loop)->extent).value_or(0);
   }
 
-  // 16 columns by 32 of K: a lane has two columns, and 8 of K in a row of each.
-  void Unpack(const Names& loops) {
-    const std::string& b = packed_.block;
-    schedule_.Split(LoopOf(b, loops[0]), {2, kRows}, {Name("wt"), Name("wh"), Name("wg")});
-    schedule_.Split(LoopOf(b, loops[1]), {4, 4, 2},
-                    {Name("wu"), Name("wq"), Name("wp"), Name("we")});
-    Names order;
-    for (const char* loop : {"wt", "wu", "wg", "wq", "wh", "wp", "we"}) order.push_back(Name(loop));
-    schedule_.Reorder(Around(b, order));
-    schedule_.Bind(LoopOf(b, FuseLoops(&schedule_, b, {Name("wg"), Name("wq")})), "threadIdx.x");
-    schedule_.Unroll(LoopOf(b, Name("wh")));
-    schedule_.Unroll(LoopOf(b, Name("wp")));
-    schedule_.Vectorize(LoopOf(b, Name("we")));
+  // Splits a loop of a block. The names are the schedule's own.
+  LoopRefs SplitOf(const BlockRef& block, const LoopRef& loop, const std::vector<int64_t>& factors,
+                   const std::vector<std::string>& names) {
+    Schedule::Names own;
+    for (const std::string& name : names) own.push_back(Name(name));
+    return schedule_.Split(loop.Of(block), factors, own).Of(block);
+  }
+  // Binds two adjacent loops of a block to the lanes of a warp.
+  void BindLanes(const BlockRef& block, const LoopRef& outer, const LoopRef& inner) {
+    schedule_.Bind(FuseLoops(&schedule_, block, {outer, inner}).Of(block), "threadIdx.x");
   }
 
-  void LoadRows(const std::string& block, const Names& loops) {
-    schedule_.Split(LoopOf(block, loops[0]), {kRows}, {Name("xt"), Name("xg")});
-    schedule_.Split(LoopOf(block, loops[1]), {4, 8}, {Name("xu"), Name("xq"), Name("xv")});
-    Names order;
-    for (const char* loop : {"xu", "xg", "xq", "xt", "xv"}) order.push_back(Name(loop));
-    schedule_.Reorder(Around(block, order));
-    schedule_.Bind(LoopOf(block, FuseLoops(&schedule_, block, {Name("xg"), Name("xq")})),
-                   "threadIdx.x");
-    schedule_.Unroll(LoopOf(block, Name("xt")));
-    schedule_.Vectorize(LoopOf(block, Name("xv")));
+  // 16 columns by 32 of K: a lane has two columns, and 8 of K in a row of each. Returns the loop
+  // over its columns.
+  LoopRef Unpack(const LoopRefs& loops) {
+    const BlockRef& b = packed_.block;
+    LoopRefs j = SplitOf(b, loops[0], {2, kRows}, {"wt", "wh", "wg"}),
+             k = SplitOf(b, loops[1], {4, 4, 2}, {"wu", "wq", "wp", "we"});
+    schedule_.Reorder({j[0], k[0], j[2], k[1], j[1], k[2], k[3]});
+    BindLanes(b, j[2], k[1]);
+    schedule_.Unroll(j[1]);
+    schedule_.Unroll(k[2]);
+    schedule_.Vectorize(k[3]);
+    return j[1];
   }
 
-  void Multiply() {
-    for (const std::string& block : {Name("init"), block_}) {
-      for (const char* loop : {"jt", "it"}) schedule_.Unroll(LoopOf(block, Name(loop)));
-    }
+  void LoadRows(const BlockRef& block, const LoopRefs& loops) {
+    LoopRefs i = SplitOf(block, loops[0], {kRows}, {"xt", "xg"}),
+             k = SplitOf(block, loops[1], {4, 8}, {"xu", "xq", "xv"});
+    schedule_.Reorder({k[0], i[1], k[1], i[0], k[2]});
+    BindLanes(block, i[1], k[1]);
+    schedule_.Unroll(i[0]);
+    schedule_.Vectorize(k[2]);
+  }
+
+  void Multiply(const BlockRef& init) {
+    for (const BlockRef& block : {init, block_})
+      for (const char* loop : {"jt", "it"}) schedule_.Unroll(At(block, loop));
     schedule_.Unroll(At("lk"));
-    schedule_.Tensorize(LoopOf(Name("init"), Name("ji")), machine_.packed + "_fill");
+    schedule_.Tensorize(At(init, "ji"), machine_.packed + "_fill");
     schedule_.Tensorize(At("ji"), machine_.packed + "_" + type_);
   }
 
   // The lane that has an element stores it.
-  void Store(const std::string& block, const Names& loops) {
-    schedule_.Split(LoopOf(block, loops[0]), {4, 2}, {Name("ct"), Name("cq"), Name("ce")});
-    schedule_.Split(LoopOf(block, loops[1]), {plan_.tile_n / plan_.warps / kColumns, 2, kRows},
-                    {Name("cw"), Name("cu"), Name("ch"), Name("cg")});
-    Names order;
-    for (const char* loop : {"cw", "cg", "cq", "ct", "ce", "cu", "ch"}) order.push_back(Name(loop));
-    schedule_.Reorder(Around(block, order));
-    schedule_.Bind(LoopOf(block, Name("cw")), "threadIdx.y");
-    schedule_.Bind(LoopOf(block, FuseLoops(&schedule_, block, {Name("cg"), Name("cq")})),
-                   "threadIdx.x");
-    for (const char* loop : {"ct", "ce", "cu", "ch"}) schedule_.Unroll(LoopOf(block, Name(loop)));
+  void Store(const BlockRef& block, const LoopRefs& loops) {
+    LoopRefs i = SplitOf(block, loops[0], {4, 2}, {"ct", "cq", "ce"}),
+             j = SplitOf(block, loops[1], {plan_.tile_n / plan_.warps / kColumns, 2, kRows},
+                         {"cw", "cu", "ch", "cg"});
+    schedule_.Reorder({j[0], j[3], i[1], i[0], i[2], j[1], j[2]});
+    schedule_.Bind(j[0], "threadIdx.y");
+    BindLanes(block, j[3], i[1]);
+    for (const LoopRef& loop : {i[0], i[2], j[1], j[2]}) schedule_.Unroll(loop);
   }
 
   void Pipeline(int64_t copies) {
@@ -351,7 +331,7 @@ class PackedScheduler : public MatrixSteps {
     if (stages < 2) return;
     std::vector<int64_t> of(static_cast<size_t>(copies), 0);
     of.push_back(stages - 1);
-    Try(&schedule_, [&](Schedule* attempt) { attempt->Pipeline(Name("lo"), of, {0}); });
+    Try(&schedule_, [&](Schedule* attempt) { attempt->Pipeline(loops_.Bare("lo"), of, {0}); });
   }
 
   const P& plan_;
@@ -360,11 +340,13 @@ class PackedScheduler : public MatrixSteps {
 
 void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const MatrixInstructions& machine, const P& plan) {
-  GemmPart part = SplitK(schedule, block.name, plan, target);
+  GemmPart part = SplitK(schedule, block.ref, plan, target);
   std::string type = MatrixTypeOf(part.gemm, target, machine);
   Gemm gemm = PadToTiles(schedule, part, plan);
   // Parts of K are a copy of B.
-  FusePrologue(schedule, WriterOf(*schedule, gemm.b.name), Producers::kOwn);
+  BlockRef copy = ProducerOf(*schedule, gemm.b.buffer);
+  if (copy.empty()) Refuse("B is not computed");
+  FusePrologue(schedule, copy, Producers::kOwn);
   Packed packed = RequirePacked(*schedule, gemm);
   PackedScheduler(schedule, part.block, gemm, packed, type, plan, machine).Run();
 }

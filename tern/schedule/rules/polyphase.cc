@@ -6,10 +6,10 @@
 namespace tern::schedule {
 
 void SplitPhases(Schedule* schedule, std::vector<RuleResult>* results) {
-  for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
+  for (const BlockInfo& block : DescribeBlocks(*schedule)) {
     if (block.kind != BlockKind::kReduction) continue;
     TryBefore(
-        schedule, block, "polyphase", [&](Schedule* attempt) { attempt->Polyphase(block.name); },
+        schedule, block, "polyphase", [&](Schedule* attempt) { attempt->Polyphase(block.ref); },
         results);
   }
 }

@@ -55,8 +55,7 @@ const BlockAccess* MainReadOf(const BlockInfo& block) {
 }
 
 void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block) {
-  std::optional<SelectionUpdate> selection =
-      FindSelectionUpdate(FindBlockNamed(schedule, block.name)->body);
+  std::optional<SelectionUpdate> selection = FindSelectionUpdate(schedule.At(block.ref)->body);
   if (selection && selection->order != SelectionUpdate::Order::kNotNaN) return;
   for (const BlockAccess& access : block.accesses)
     if (access.store && access.buffer->dtype.is_float()) RequireReassociate(schedule);
@@ -64,14 +63,12 @@ void RequireAnyOrder(const Schedule& schedule, const BlockInfo& block) {
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Loads of a thread, of several parts, which are worth a second kernel from so many on.
 constexpr int64_t kLeastParts = 8;
 // Parts of a result; of dynamic extents, where there may be work for so many.
 constexpr int64_t kMostParts = 1024, kDynamicParts = 512;
 
-int64_t ExtentOfLoop(const BlockInfo& block, const std::string& loop) {
+int64_t ExtentOfLoop(const BlockInfo& block, const LoopRef& loop) {
   for (const BlockAxis& axis : block.axes)
     if (axis.loop == loop) return ConstExtent(axis);
   return 0;
@@ -94,17 +91,17 @@ Reduction MatchReduction(const Schedule& schedule, const BlockInfo& block,
   const BlockAccess* read = MainReadOf(block);
   if (!read) Refuse("nothing is read along contiguous memory");
   Reduction result;
-  result.name = block.name;
+  result.name = block.ref;
   result.contiguous = *ContiguousAxis(block, *read);
   result.bytes = read->buffer->dtype.bytes();
   result.is_row = block.axes[result.contiguous].kind == IterKind::kReduce;
-  for (const std::string& loop : loops.spatial) {
+  for (const LoopRef& loop : loops.spatial) {
     int64_t extent = ExtentOfLoop(block, loop);
     result.results *= extent;
     result.spatial.push_back(loop);
   }
   // Reduction loops in the order of memory; those at its end are the inner ones.
-  Names order;
+  LoopRefs order;
   for (size_t a : read->axes)
     if (Contains(loops.reduce, block.axes[a].loop)) order.push_back(block.axes[a].loop);
   size_t inner = 0;
@@ -128,7 +125,7 @@ Reduction MatchReduction(const Schedule& schedule, const BlockInfo& block,
       ++inner;
     result.is_flat = inner == read->indices.size();
   }
-  for (const std::string& loop : loops.reduce)
+  for (const LoopRef& loop : loops.reduce)
     if (!Contains(order, loop)) order.insert(order.begin(), loop);
   for (size_t i = 0; i < order.size(); ++i) {
     bool is_inner = i + inner >= order.size();
@@ -159,101 +156,100 @@ int64_t PartsFor(const Reduction& reduction, int64_t blocks, int64_t threads, in
   return most < kLeastParts || parts < 2 ? 1 : parts;
 }
 
-Schedule::Names SplitBy(Schedule* schedule, const std::string& block, const std::string& loop,
-                        const std::vector<int64_t>& factors,
-                        const std::vector<const char*>& suffixes) {
-  Names made(factors.size() + 1), fresh = {FreshLoopName(*schedule, loop + "_o")};
+LoopRefs SplitBy(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
+                 const std::vector<int64_t>& factors, const std::vector<const char*>& suffixes) {
+  LoopRefs made;
+  made.resize(factors.size() + 1);
   made[0] = loop;
+  Schedule::Names names = {FreshLoopName(*schedule, loop + "_o")};
   std::vector<int64_t> real;
+  std::vector<size_t> places = {0};
   for (size_t i = 0; i < factors.size(); ++i) {
     if (factors[i] == 1) continue;
     real.push_back(factors[i]);
-    fresh.push_back(FreshLoopName(*schedule, loop + suffixes[i]));
-    made[i + 1] = fresh.back();
+    names.push_back(FreshLoopName(*schedule, loop + suffixes[i]));
+    places.push_back(i + 1);
   }
   if (real.empty()) return made;
-  made[0] = fresh[0];
-  const BlockNode* node = FindBlockNamed(*schedule, block);
-  for (const ForNode* around : NestOf(schedule->tree(), node).loops)
-    if (around->var.name() == loop && real.size() == 1 && ir::IsConst(around->extent, real[0])) {
-      made[0] = "";
-      std::replace(made.begin(), made.end(), fresh[1], loop);
-      return made;
-    }
-  schedule->Split(LoopOf(block, loop), real, fresh);
+  if (real.size() == 1 && ir::IsConst(schedule->At(loop)->extent, real[0])) {
+    std::swap(made[0], made[places[1]]);
+    return made;
+  }
+  LoopRefs split = schedule->Split(loop.Of(block), real, names);
+  for (size_t i = 0; i < split.size(); ++i) made[places[i]] = split[i];
   return made;
 }
 
-void AddIf(const std::string& loop, Names* loops) {
-  if (!loop.empty()) loops->push_back(loop);
+void AddIf(const LoopRef& loop, LoopRefs* loops) {
+  if (loop) loops->push_back(loop);
 }
 
-void Order(Schedule* schedule, const std::string& block, const Names& loops) {
-  if (loops.size() > 1) schedule->Reorder(Around(block, loops));
+void Order(Schedule* schedule, const BlockRef& block, const LoopRefs& loops) {
+  if (loops.size() > 1) schedule->Reorder(loops.Of(block));
 }
 
 namespace {
 
 // The parts of the threads along y in registers, of several results each; then one result after
 // the other.
-void BindNeighbours(Schedule* schedule, const std::string& name, const Binding& loops) {
-  Names order = loops.blocks;
+void BindNeighbours(Schedule* schedule, const BlockRef& name, const Binding& loops) {
+  LoopRefs order = loops.blocks;
   order.insert(order.end(), {loops.x, loops.neighbours, loops.y});
   order.insert(order.end(), loops.serial.begin(), loops.serial.end());
   Order(schedule, name, order);
-  std::string own =
-      schedule->Rfactor(LoopOf(name, loops.y), FreshBlockName(*schedule, name + "_own"));
+  CopyRef own = schedule->Rfactor(loops.y.Of(name), FreshBlockName(*schedule, name + "_own"));
   schedule->SetScope(own, StorageScope::kLocal);
   if (!loops.blocks.empty())
-    schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
-  schedule->Bind(LoopOf(name, loops.x), kThreadX);
-  schedule->Bind(LoopOf(name, loops.y), kThreadY);
-  schedule->Unroll(LoopOf(name, loops.neighbours));
-  Names inside = schedule->ComputeAt(own, LoopOf(name, loops.x));
-  const std::string &thread = inside.back(), &neighbours = inside.front();
+    schedule->Bind(FuseLoops(schedule, name, loops.blocks).Of(name), kBlockX);
+  schedule->Bind(loops.x.Of(name), kThreadX);
+  schedule->Bind(loops.y.Of(name), kThreadY);
+  schedule->Unroll(loops.neighbours.Of(name));
+  LoopRefs inside = schedule->ComputeAt(own, loops.x.Of(name));
+  const LoopRef &thread = inside.back(), &neighbours = inside.front();
+  LoopRefs serial = LoopsAround(*schedule, own, loops.serial);
   order = {thread};
-  order.insert(order.end(), loops.serial.begin(), loops.serial.end());
+  order.insert(order.end(), serial.begin(), serial.end());
   order.push_back(neighbours);
   Order(schedule, own, order);
-  if (!loops.serial.empty()) {
-    std::string init = FreshBlockName(*schedule, own + "_init");
-    schedule->DecomposeReduction(own, LoopOf(own, loops.serial[0]), init);
-    schedule->Unroll(LoopOf(init, neighbours));
+  if (!serial.empty()) {
+    BlockRef init = schedule->DecomposeReduction(own, serial[0].Of(own),
+                                                 FreshBlockName(*schedule, own + "_init"));
+    schedule->Unroll(LoopAround(*schedule, init, neighbours));
   }
-  schedule->Bind(LoopOf(own, thread), kThreadY);
-  schedule->Vectorize(LoopOf(own, neighbours));
+  schedule->Bind(thread.Of(own), kThreadY);
+  schedule->Vectorize(neighbours.Of(own));
 }
 
 }  // namespace
 
-void BindReduction(Schedule* schedule, const std::string& name, Binding loops) {
+void BindReduction(Schedule* schedule, const BlockRef& name, Binding loops) {
   AddIf(loops.part, &loops.blocks);
   if (!loops.neighbours.empty()) return BindNeighbours(schedule, name, loops);
-  Names order = loops.blocks;
+  LoopRefs order = loops.blocks;
   AddIf(loops.y, &order);
   AddIf(loops.x, &order);
   order.insert(order.end(), loops.serial.begin(), loops.serial.end());
   AddIf(loops.vector, &order);
-  std::erase_if(order, [&](const std::string& loop) { return Contains(loops.placed, loop); });
+  std::erase_if(order, [&](const LoopRef& loop) { return Contains(loops.placed, loop); });
   Order(schedule, name, order);
   if (!loops.blocks.empty())
-    schedule->Bind(LoopOf(name, FuseLoops(schedule, name, loops.blocks)), kBlockX);
-  if (!loops.y.empty()) schedule->Bind(LoopOf(name, loops.y), kThreadY);
-  if (!loops.x.empty()) schedule->Bind(LoopOf(name, loops.x), kThreadX);
-  if (!loops.vector.empty()) schedule->Vectorize(LoopOf(name, loops.vector));
+    schedule->Bind(FuseLoops(schedule, name, loops.blocks).Of(name), kBlockX);
+  if (!loops.y.empty()) schedule->Bind(loops.y.Of(name), kThreadY);
+  if (!loops.x.empty()) schedule->Bind(loops.x.Of(name), kThreadX);
+  if (!loops.vector.empty()) schedule->Vectorize(loops.vector.Of(name));
 }
 
-std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const std::string& block) {
-  BlockInfo info = DescribeBlock(FindBlockNamed(schedule, block));
+std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const BlockRef& block) {
+  BlockInfo info = DescribeBlock(schedule, block);
   const Buffer* results = nullptr;
   for (const BlockAccess& access : info.accesses) {
     if (!access.store) continue;
     if (results) return {};
     results = &access.buffer;
   }
-  std::string reader = results ? FindEpilogue(schedule, block, *results) : "";
+  BlockRef reader = results ? FindEpilogue(schedule, block, *results) : BlockRef();
   if (reader.empty()) return {};
-  return Epilogue{reader, (*results)->name};
+  return Epilogue{reader, *results};
 }
 
 }  // namespace tern::schedule

@@ -25,13 +25,13 @@ struct Size {
 
 // A reduction, matched.
 struct Reduction {
-  std::string name;
+  BlockRef name;
   size_t contiguous = 0;  // axis
   bool is_row = false;    // the contiguous axis is reduced
   bool is_flat = false;   // nothing but inner reduced axes are in what is read: aligned at any size
-  Schedule::Names spatial;  // loops of results, in their order; without `columns`
-  Schedule::Names columns;  // of results that are neighbours in memory, in its order; rows: none
-  Schedule::Names outer, inner;  // loops of the reduction; inner ones are adjacent in memory
+  LoopRefs spatial;       // loops of results, in their order; without `columns`
+  LoopRefs columns;       // of results that are neighbours in memory, in its order; rows: none
+  LoopRefs outer, inner;  // loops of the reduction; inner ones are adjacent in memory
   Size results, outer_steps, inner_steps, width;  // width: of the columns
   int64_t lanes = 1;
   int64_t bytes = 4;  // of an element that is read
@@ -48,36 +48,37 @@ Reduction MatchReduction(const Schedule& schedule, const BlockInfo& block,
 int64_t PartsFor(const Reduction& reduction, int64_t blocks, int64_t threads, int64_t sharing,
                  int64_t lanes, const TargetInfo& target);
 
-// Splits a loop by factors, given outermost first. Names of the loops, that of the rest first; ""
-// for those of a factor of 1, and for a rest of one iteration.
-Schedule::Names SplitBy(Schedule* schedule, const std::string& block, const std::string& loop,
-                        const std::vector<int64_t>& factors,
-                        const std::vector<const char*>& suffixes);
-void AddIf(const std::string& loop, Schedule::Names* loops);
-void Order(Schedule* schedule, const std::string& block, const Schedule::Names& loops);
+// Splits a loop by factors, given outermost first. The loops, that of the rest first; none for
+// those of a factor of 1, and for a rest of one iteration.
+LoopRefs SplitBy(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
+                 const std::vector<int64_t>& factors, const std::vector<const char*>& suffixes);
+void AddIf(const LoopRef& loop, LoopRefs* loops);
+void Order(Schedule* schedule, const BlockRef& block, const LoopRefs& loops);
 
 // Loops of a block by what becomes of them: thread blocks, threads, loops of a thread, a vector.
 // Blocks and threads are outside of the loops.
 struct Binding {
-  Schedule::Names blocks;
-  std::string part, x, y;
-  Schedule::Names serial;
-  std::string vector;
+  LoopRefs blocks;
+  LoopRef part, x, y;
+  LoopRefs serial;
+  LoopRef vector;
   // Loops of results, outermost, that hold an epilogue, too: they stay where they are.
-  Schedule::Names placed = {};
-  // Of results, neighbours in memory, which a thread reduces its part of in registers: "" for one.
-  std::string neighbours = {};
+  LoopRefs placed = {};
+  // Of results, neighbours in memory, which a thread reduces its part of in registers; none: it has
+  // one.
+  LoopRef neighbours = {};
 };
-void BindReduction(Schedule* schedule, const std::string& name, Binding loops);
+void BindReduction(Schedule* schedule, const BlockRef& name, Binding loops);
 // The parts of a result, by blocks and threads as given; then the results of the parts, as rows.
 void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& loops,
-                 int64_t parts, const Schedule::Names& spatial, const TargetInfo& target);
+                 int64_t parts, const LoopRefs& spatial, const TargetInfo& target);
 
 // The elementwise block that alone reads the results, with these.
 struct Epilogue {
-  std::string block, results;
+  BlockRef block;
+  tir::Buffer results;
 };
-std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const std::string& block);
+std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const BlockRef& block);
 
 }  // namespace tern::schedule
 

@@ -47,15 +47,15 @@ Rule RuleFor(int64_t which, std::string name, int priority,
 }
 
 RuleResult Apply(Schedule* schedule, const TargetInfo& info) {
-  return ApplyRules(schedule, DescribeBlocks(schedule->function()).at(0), info);
+  return ApplyRules(schedule, DescribeBlocks(*schedule).at(0), info);
 }
 
 TEST(Rule, HighestPriorityIsAskedFirst) {
   auto unroll = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
-    schedule->Unroll("i");
+    schedule->Unroll(schedule->LoopNamed("i"));
   };
   auto parallel = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
-    schedule->Parallel("i");
+    schedule->Parallel(schedule->LoopNamed("i"));
   };
   Schedule schedule(Parse(kAdd));
   RegisterRule(RuleFor(1, "test_low", 1, unroll));
@@ -69,11 +69,11 @@ TEST(Rule, HighestPriorityIsAskedFirst) {
 
 TEST(Rule, OneThatRefusesOrDeclinesChangesNothing) {
   auto refuses = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
-    schedule->Unroll("i");
-    schedule->Split("nowhere", {4});
+    schedule->Unroll(schedule->LoopNamed("i"));
+    schedule->Split(schedule->LoopNamed("nowhere"), {4});
   };
   auto declines = [](Schedule* schedule, const BlockInfo&, const TargetInfo&) {
-    schedule->Unroll("i");
+    schedule->Unroll(schedule->LoopNamed("i"));
     Refuse("the loop is too short");
   };
   Schedule schedule(Parse(kAdd));
@@ -85,12 +85,12 @@ TEST(Rule, OneThatRefusesOrDeclinesChangesNothing) {
   EXPECT_TRUE(schedule.function().same(before));
   EXPECT_TRUE(schedule.trace().steps.empty());
   ASSERT_EQ(result.passed_over.size(), 2u);
-  EXPECT_EQ(result.passed_over[0].rfind("test_refuses: split(nowhere, 4): there is no loop", 0), 0u)
+  EXPECT_EQ(result.passed_over[0].rfind("test_refuses: there is no loop nowhere", 0), 0u)
       << result.passed_over[0];
   EXPECT_EQ(result.passed_over[1], "test_declines: the loop is too short");
   // The next one is asked.
   RegisterRule(RuleFor(2, "test_last", 0, [](Schedule* schedule, const BlockInfo& block, auto&) {
-    schedule->Parallel(block.name + ".i");
+    schedule->Parallel(schedule->LoopNamed(block.name + ".i"));
   }));
   EXPECT_EQ(Apply(&schedule, Imaginary(2)).rule, "test_last");
   EXPECT_EQ(schedule.trace().str(), "parallel(add.i)\n");
@@ -135,8 +135,8 @@ Rule SplitRule(int64_t which) {
         return plans;
       },
       [](Schedule* schedule, const BlockInfo&, const TargetInfo&, const SplitPlan& plan) {
-        schedule->Split("j", {plan.factor}, {"jo", "ji"});
-        if (plan.unroll) schedule->Unroll("ji");
+        schedule->Split(schedule->LoopNamed("j"), {plan.factor}, {"jo", "ji"});
+        if (plan.unroll) schedule->Unroll(schedule->LoopNamed("ji"));
       });
   return rule;
 }
@@ -157,7 +157,7 @@ TEST(Plan, FieldsCanBeAskedFor) {
     Schedule schedule(Parse(kAdd));
     PlanRequest request = PlanRequest::Parse(Step::Parse(step));
     RuleResult result =
-        ApplyRules(&schedule, DescribeBlocks(schedule.function()).at(0), Imaginary(7), &request);
+        ApplyRules(&schedule, DescribeBlocks(schedule).at(0), Imaginary(7), &request);
     return result.rule.empty() ? result.passed_over.at(0) : result.steps.str();
   };
   EXPECT_EQ(ask("plan(test_split_7, {factor = 8})"), "jo, ji = split(j, 8)\n");
@@ -263,7 +263,7 @@ func two(A: float32[63], B: float32[63], C: float32[63]) {
   rule.fits = [](const TargetInfo& info) { return info.max_threads == 77; };
   rule.apply = [](Schedule* schedule, const BlockInfo& block, const TargetInfo&) {
     if (block.name != "first") Refuse("it is not the first");
-    schedule->Bind("i", "threadIdx.x");
+    schedule->Bind(schedule->LoopNamed("i"), "threadIdx.x");
   };
   RegisterRule(rule);
   PrimFunc bound = ApplyDefaultSchedule(
@@ -287,7 +287,7 @@ TEST(DefaultSchedules, SomeFunctionsAreLeftAlone) {
             "it has a schedule of its own");
   EXPECT_EQ(why(bound.WithAttr(attr::kMayAlias, true)), "its tensors may overlap");
   Schedule schedule(bound);
-  schedule.Parallel("i");
+  schedule.Parallel(schedule.LoopNamed("i"));
   EXPECT_EQ(why(schedule.function()), "loop i is parallel already");
   EXPECT_EQ(why(Parse("func f(A: float32[4]) {\n  A[0] = 1\n}")
                     .WithAttr(attr::kTarget, target::Target::Parse("c"))),

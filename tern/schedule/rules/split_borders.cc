@@ -31,16 +31,16 @@ bool IsReadElsewhere(const PrimFunc& function, const BlockInfo& block) {
 
 void SplitBorders(Schedule* schedule, const TargetInfo& target, std::vector<RuleResult>* results) {
   if (!target.is_host_with_vectors()) return;
-  for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
+  for (const BlockInfo& block : DescribeBlocks(*schedule)) {
     if (!IsCopy(block.kind) || !block.conditional || block.accesses.empty() ||
         !block.accesses[0].store || IsReadElsewhere(schedule->function(), block))
       continue;
     auto cut = [&](Schedule* whole) {
-      Schedule::Names parts = {block.name};
+      BlockRefs parts = {block.ref};
       for (size_t i = 0; i < parts.size() && parts.size() < kMostParts;) {
         bool done = Try(whole, [&](Schedule* attempt) {
           std::string name =
-              FreshBlockName(*attempt, block.name + "_" + std::to_string(parts.size()));
+              FreshBlockName(*attempt, block.ref + "_" + std::to_string(parts.size()));
           parts.push_back(attempt->SplitCases(parts[i], name));
         });
         if (!done) ++i;

@@ -7,11 +7,11 @@ namespace tern::schedule {
 
 void SplitUpdates(Schedule* schedule, const TargetInfo& target, std::vector<RuleResult>* results) {
   if (!target.is_device) return;
-  for (const BlockInfo& block : DescribeBlocks(schedule->function())) {
+  for (const BlockInfo& block : DescribeBlocks(*schedule)) {
     if (block.kind != BlockKind::kReduction) continue;
     TryBefore(
         schedule, block, "split_updates",
-        [&](Schedule* attempt) { attempt->SplitUpdates(block.name); }, results);
+        [&](Schedule* attempt) { attempt->SplitUpdates(block.ref); }, results);
   }
 }
 

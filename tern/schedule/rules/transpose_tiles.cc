@@ -30,8 +30,8 @@ std::optional<Turn> TurnOf(const BlockInfo& block) {
     });
     std::optional<int64_t> size =
         last == block.axes.end() ? std::nullopt : ir::AsConstInt(last->extent);
-    if (!size || !last->own_loop) return {};
-    (access.store ? turn.written : turn.read) = last->own_loop;
+    if (!size || !last->loop) return {};
+    (access.store ? turn.written : turn.read) = last->loop;
     (access.store ? turn.written_size : turn.read_size) = *size;
   }
   if (turn.read == turn.written) return {};
@@ -110,15 +110,15 @@ LoopRef LoopAtSameDim(const BlockInfo& copy, const LoopRef& loop, const BlockInf
     if (access.store || !access.buffer.same(store.buffer)) continue;
     for (size_t d = 0; d < store.indices.size(); ++d) {
       auto own = axis_of(copy, store.indices[d]), other = axis_of(reader, access.indices[d]);
-      if (own != copy.axes.end() && own->own_loop == loop)
-        return other == reader.axes.end() ? LoopRef() : other->own_loop;
+      if (own != copy.axes.end() && own->loop == loop)
+        return other == reader.axes.end() ? LoopRef() : other->loop;
     }
   }
   return {};
 }
 
 // The loop right around another one of a block.
-LoopRef LoopAround(const Schedule& schedule, const BlockRef& block, const LoopRef& inner) {
+LoopRef LoopOutside(const Schedule& schedule, const BlockRef& block, const LoopRef& inner) {
   Nest nest = NestOf(schedule.tree(), schedule.At(block));
   for (size_t i = 1; i < nest.loops.size(); ++i)
     if (LoopRef(nest.loops[i]) == inner) return LoopRef(nest.loops[i - 1]).Of(block);
@@ -128,14 +128,14 @@ LoopRef LoopAround(const Schedule& schedule, const BlockRef& block, const LoopRe
 // Whether the axis of one loop comes before that of another.
 bool IsBefore(const BlockInfo& block, const LoopRef& first, const LoopRef& second) {
   for (const BlockAxis& axis : block.axes)
-    if (axis.own_loop == first || axis.own_loop == second) return axis.own_loop == first;
+    if (axis.loop == first || axis.loop == second) return axis.loop == first;
   return false;
 }
 
 }  // namespace
 
 bool TransposeTiles(Schedule* schedule, const BlockRef& block, const TargetInfo& target) {
-  std::optional<Turn> turn = TurnOf(DescribeBlock(schedule->At(block)));
+  std::optional<Turn> turn = TurnOf(DescribeBlock(*schedule, block));
   return turn && HasTiles(*turn, target) && Try(schedule, [&](Schedule* attempt) {
            int64_t work = WorkOf(*attempt, block);
            LoopRef tile = SplitTiles(attempt, block, *turn, TileFor(*turn, target));
@@ -147,8 +147,7 @@ bool TransposeTiles(Schedule* schedule, const BlockRef& block, const TargetInfo&
 
 bool TransposeTilesFor(Schedule* schedule, const BlockRef& epilogue, const BlockRef& block,
                        const TargetInfo& target) {
-  BlockInfo copy = DescribeBlock(schedule->At(block)),
-            reader = DescribeBlock(schedule->At(epilogue));
+  BlockInfo copy = DescribeBlock(*schedule, block), reader = DescribeBlock(*schedule, epilogue);
   std::optional<Turn> turn = TurnOf(copy);
   if (!turn || !HasTiles(*turn, target)) return false;
   LoopRef rows = LoopAtSameDim(copy, turn->read, reader),
@@ -175,7 +174,7 @@ bool TransposeTilesFor(Schedule* schedule, const BlockRef& epilogue, const Block
     attempt->Reorder(order.Of(epilogue));
     // Before the copy is in these loops: of what it writes in fused ones less can be proven.
     ParallelizeOuter(attempt, epilogue, work, target);
-    LoopRefs made = attempt->ComputeAt(block, LoopAround(*attempt, epilogue, split[1]));
+    LoopRefs made = attempt->ComputeAt(block, LoopOutside(*attempt, epilogue, split[1]));
     if (made.size() != 2) Refuse("its tile has not two dimensions");
     attempt->SetScope(copy.accesses[0].buffer, StorageScope::kLocal);
     if (IsBefore(copy, turn->written, turn->read)) std::swap(made[0], made[1]);
@@ -186,14 +185,14 @@ bool TransposeTilesFor(Schedule* schedule, const BlockRef& epilogue, const Block
 }
 
 bool TransposeResult(Schedule* schedule, const BlockRef& copy, const TargetInfo& target) {
-  const Buffer result = DescribeBlock(schedule->At(copy)).accesses[0].buffer;
+  const Buffer result = DescribeBlock(*schedule, copy).accesses[0].buffer;
   BlockRef epilogue = FindReader(*schedule, copy, result);
   return (epilogue && TransposeTilesFor(schedule, epilogue, copy, target)) ||
          TransposeTiles(schedule, copy, target);
 }
 
 CopyRef TransposeChannelsLast(Schedule* schedule, const BlockRef& block, const std::string& name) {
-  BlockInfo info = DescribeBlock(schedule->At(block));
+  BlockInfo info = DescribeBlock(*schedule, block);
   if (info.accesses.size() != 2) return {};
   const BlockAccess& read = info.accesses[1];
   const Var& channel = info.axes.back().var;

@@ -15,8 +15,6 @@ using namespace tern::tir;
 
 namespace {
 
-using Names = Schedule::Names;
-
 // Cycles for an element that is copied to another place, or read by itself.
 constexpr double kCopyCycles = 1;
 // Points of a window, and results: errors grow with them.
@@ -31,11 +29,10 @@ int64_t Product(const std::vector<int64_t>& numbers) {
 }
 
 // The shape of a buffer, where that is known but for one dimension; 0 where that is not.
-std::optional<std::vector<int64_t>> ShapeOf(const Schedule& schedule, const std::string& name,
+std::optional<std::vector<int64_t>> ShapeOf(const Schedule& schedule, const CopyRef& made,
                                             size_t maybe_dynamic) {
-  const AllocateNode* allocation = FindAllocation(schedule.function()->body, name);
   std::vector<int64_t> shape;
-  for (const Expr& extent : allocation->buffer->shape) {
+  for (const Expr& extent : schedule.BufferAt(made.buffer())->shape) {
     std::optional<int64_t> known = ir::AsConstInt(extent);
     if (!known && shape.size() != maybe_dynamic) return {};
     shape.push_back(known.value_or(0));
@@ -158,7 +155,7 @@ const std::vector<PlanField<WinogradPlan>>& WinogradPlan::Fields() {
   return fields;
 }
 
-std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Names& made,
+std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const CopyRefs& made,
                                              int64_t m) {
   auto input = ShapeOf(schedule, made[0], 0);
   if (!input) return {};
@@ -167,7 +164,7 @@ std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Nam
   if (!left || !right) return {};
   WinogradShape shape{m, *input, {left->begin(), left->end() - 2}};
   shape.tiles = left->at(rank);
-  const Buffer& tiles = FindAllocation(schedule.function()->body, made[1])->buffer;
+  const Buffer& tiles = schedule.BufferAt(made[1].buffer());
   shape.dynamic_batch = !ir::AsConstInt(tiles->shape[rank]);
   if (shape.dynamic_batch) {
     shape.input[0] = shape.tiles = 1;
@@ -175,11 +172,11 @@ std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Nam
   }
   shape.channels = left->back();
   shape.outputs = right->back();
-  shape.bytes = FindAllocation(schedule.function()->body, made[0])->buffer->dtype.bytes();
+  shape.bytes = schedule.BufferAt(made[0].buffer())->dtype.bytes();
   return shape;
 }
 
-std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::string& block,
+std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const BlockRef& block,
                                         const TargetInfo& target, int64_t lanes, bool constant,
                                         const Wanted<WinogradPlan>& want) {
   std::vector<WinogradPlan> plans;
@@ -187,7 +184,7 @@ std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::str
   for (int64_t m = 2; m <= kMostResults; ++m) {
     if (want.Or(&WinogradPlan::m, m) != m) continue;
     Schedule probe = schedule;
-    Names made;
+    CopyRefs made;
     if (!Try(&probe, [&](Schedule* attempt) { made = attempt->Winograd(block, m); })) continue;
     std::optional<WinogradShape> shape = WinogradShapeOf(probe, made, m);
     if (!shape || shape->channels % lanes != 0 || shape->outputs % lanes != 0) continue;

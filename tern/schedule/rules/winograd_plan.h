@@ -48,12 +48,12 @@ struct WinogradPlan : HostPlan {
 };
 
 // All plans with their costs. The transformation of constant weights costs nothing.
-std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const std::string& block,
+std::vector<WinogradPlan> WinogradPlans(const Schedule& schedule, const BlockRef& block,
                                         const TargetInfo& target, int64_t lanes, bool constant,
                                         const Wanted<WinogradPlan>& want);
 
 // The shape of the buffers that the step made.
-std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const Schedule::Names& made,
+std::optional<WinogradShape> WinogradShapeOf(const Schedule& schedule, const CopyRefs& made,
                                              int64_t m);
 
 // Lower bound for the direct convolution: two vector FMAs a cycle, weights read once, of one image

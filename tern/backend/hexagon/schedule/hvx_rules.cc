@@ -37,9 +37,9 @@ int64_t RegisterLanes(const BlockInfo& block) {
 // Declines: floats, sizes that differ or exceed 32 bits, fewer elements than one HVX vector.
 void FillRegisters(Schedule* schedule, const BlockInfo& block, const TargetInfo&) {
   size_t axis = RequireVectorAxis(block, RequireLoops(*schedule, block));
-  const LoopRef& loop = block.axes[axis].own_loop;
-  BlockRef ref = schedule->RefTo(schedule->At(BlockRef(block.name)));
-  LoopRefs loops = RequireOwnLoops(*schedule, block).spatial;
+  const LoopRef& loop = block.axes[axis].loop;
+  BlockRef ref = block.ref;
+  LoopRefs loops = RequireLoops(*schedule, block).spatial;
   int64_t lanes = RegisterLanes(block);
   std::optional<int64_t> extent = ir::AsConstInt(block.axes[axis].extent);
   if (lanes == 0) Refuse("its elements are not integers of one size, up to 32 bits");
