@@ -54,8 +54,9 @@ TEST(Schedule, PadsNoAxisThatTheResultDoesNotHave) {
 
 TEST(Schedule, NamesWhatItMakes) {
   Schedule schedule(Parse(kMatmul));
-  LoopsMade<2> made = schedule.Split(schedule.LoopNamed("i"), {4});
-  EXPECT_EQ(Schedule::Names(made), (Schedule::Names{"i_0", "i_1"}));
+  auto [outer, inner] = schedule.Split(schedule.LoopNamed("i"), {4});
+  EXPECT_EQ(outer.name(), "i_0");
+  EXPECT_EQ(inner.name(), "i_1");
   EXPECT_EQ(schedule.Fuse({schedule.LoopNamed("j"), schedule.LoopNamed("l")}).name(), "j_l_fused");
   EXPECT_EQ(schedule.trace().str(), "i_0, i_1 = split(i, 4)\nj_l_fused = fuse(j, l)\n");
 }

@@ -47,8 +47,10 @@ TargetInfo Machine(int64_t threads = 1) {
 constexpr int64_t kLanes = 16;
 
 WinogradPlan PlanOf(const PrimFunc& function, bool constant, int64_t threads = 1) {
-  std::vector<WinogradPlan> plans = WinogradPlans(Schedule(function), "conv", Machine(threads),
-                                                  kLanes, constant, Wanted<WinogradPlan>(nullptr));
+  Schedule schedule(function);
+  std::vector<WinogradPlan> plans =
+      WinogradPlans(schedule, schedule.BlockNamed("conv"), Machine(threads), kLanes, constant,
+                    Wanted<WinogradPlan>(nullptr));
   auto best = std::min_element(
       plans.begin(), plans.end(),
       [](const WinogradPlan& a, const WinogradPlan& b) { return a.cycles < b.cycles; });
