@@ -132,8 +132,8 @@ class Rewriter {
   Builder* outermost_ = nullptr;
   std::vector<RegionBuilder*> regions_;  // that are made now, from the outermost in
   std::map<const ValueNode*, Value> map_;
-  // Of how many regions a value is inside. It keeps the value: a region that is made again, for more
-  // general extents, drops its values, and others would lie at their addresses.
+  // Of how many regions a value is inside. It keeps the value: a region that is made again, for
+  // more general extents, drops its values, and others would lie at their addresses.
   struct Place {
     Value value;
     size_t level;
