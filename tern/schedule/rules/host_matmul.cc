@@ -215,12 +215,19 @@ class HostMatmul {
   }
 
   // The block that converts a K-contiguous B, or pads it: vectors along K, which are transposed in
-  // registers then. None where B is packed as it is.
+  // registers then. None where B is packed as it is, or its block has threads of its own already:
+  // then it is computed while it is packed.
   BlockRef FindRowsOfB() const {
     if (plan_.pack_b != kPacked || !gemm_.b.k_contiguous() ||
         gemm_.b.dtype != DataType::Float(32) || (!gemm_.dynamic_k && gemm_.k < plan_.vector))
       return {};
-    return ProducerOf(schedule_, gemm_.b.buffer);
+    BlockRef rows = ProducerOf(schedule_, gemm_.b.buffer);
+    if (rows.empty()) return {};
+    std::vector<const ForNode*> loops = NestOf(schedule_.tree(), schedule_.At(rows)).loops;
+    bool is_parallel = std::any_of(loops.begin(), loops.end(), [](const ForNode* loop) {
+      return loop->for_kind == ForKind::kParallel;
+    });
+    return is_parallel ? BlockRef() : rows;
   }
   void CopyRows(const BlockRef& rows) {
     LoopRefs loops = LoopsOfAxes(schedule_, rows);
