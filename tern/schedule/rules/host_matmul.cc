@@ -72,7 +72,8 @@ class HostMatmul {
     SplitLoops();
     if (plan_.pack_b == kPacked) PackInside(packed);
     if (!rows.empty()) PackInside(rows);
-    if (!left_.empty()) ConvertLeft();
+    // Where A is packed, it is converted on the way.
+    if (left_ && schedule_.tree().Has(left_)) ConvertLeft();
     LoopRefs out;
     if (!reader.empty())
       out = schedule_.ReverseComputeAt(reader, loops_.At(plan_.block_k   ? "ib"
@@ -593,7 +594,8 @@ void SubsampledMatmul(Schedule* schedule, const BlockInfo& block, const TargetIn
   };
   if (!(in_rows && takes("channel_vectors")) && !takes("packed_matmul"))
     Refuse("no rule takes the GEMM");
-  Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(made[0]); });
+  if (schedule->tree().Has(made[0]))
+    Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(made[0]); });
   CopyOperand(schedule, made[1], target);
 }
 

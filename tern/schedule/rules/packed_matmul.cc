@@ -218,8 +218,8 @@ class PackedScheduler : public MatrixSteps {
     LoopRef columns = Unpack(unpacked);
     for (size_t i = 0; i < copies.size(); ++i) {
       const auto& [shared, local] = copies[i];
-      LoopRef own = schedule_.ComputeAt(local, columns).back();
-      if (ExtentOf(own) > 1) schedule_.Vectorize(own.Of(local));
+      LoopRefs own = schedule_.ComputeAt(local, columns);
+      if (!own.empty()) schedule_.Vectorize(own.back().Of(local));
       LoopRefs all = schedule_.ComputeAt(shared, At("lo"));
       AlignRow(shared, 16);
       ShareAmongThreads(shared, all, "p" + std::to_string(i));
