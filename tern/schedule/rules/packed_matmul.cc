@@ -113,8 +113,9 @@ int64_t StageBytes(const Gemm& gemm, const Packed& packed, const P& plan) {
 // Cycles of the busiest multiprocessor: its thread blocks, each of which fills its pipeline first.
 void SetCost(const Gemm& gemm, const Packed& packed, const TargetInfo& target, P* plan) {
   auto multiprocessors = static_cast<double>(target.busy_blocks);
-  double blocks = static_cast<double>(gemm.batch * (gemm.n / plan->tile_n) * plan->split_k);
-  double most = std::ceil(blocks / multiprocessors);
+  int64_t blocks = gemm.batch * (gemm.n / plan->tile_n) * plan->split_k,
+          steps = gemm.k / plan->split_k / plan->tile_k;
+  double most = std::ceil(static_cast<double>(blocks) / multiprocessors);
   auto depth = static_cast<double>(plan->tile_k);
   double step = static_cast<double>(plan->tile_n) * depth * packed.bytes /
                     (most > 1 ? kBytesPerCycle : kBytesPerCycleAlone) +
@@ -123,8 +124,7 @@ void SetCost(const Gemm& gemm, const Packed& packed, const TargetInfo& target, P
   step *= 1 + kSteps / depth;
   if (plan->warps < kWarps) step *= kFewWarps;
   if (packed.least * depth < tir::kLeastAsyncBytes) step *= kWaits;
-  auto steps = static_cast<double>(gemm.k / plan->split_k / plan->tile_k);
-  plan->cycles = kStartCycles + most * (steps + kFill) * step;
+  plan->cycles = kStartCycles + most * (static_cast<double>(steps) + kFill) * step;
   if (plan->split_k > 1)
     plan->cycles += kLaunchCycles + static_cast<double>(plan->split_k * gemm.m * gemm.n *
                                                         gemm.c->dtype.bytes() * 2) /
