@@ -82,7 +82,9 @@ void Rewriter::RunNodes(const std::vector<Node>& nodes) {
     std::vector<Value> outputs = Rewrite(Current(), node, inputs);
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       Define(node->outputs[i], outputs[i]);
-      if (hoists) hoisted_.insert(outputs[i].get());
+      // Nobody keeps a constant, which is outside of all regions anyway: when the region is made
+      // again, another value may lie at its address.
+      if (hoists && outputs[i] && !outputs[i]->constant) hoisted_.insert(outputs[i].get());
     }
     if (hoists) regions.swap(regions_);
   }
