@@ -14,6 +14,7 @@
 #include "tern/backend/cuda/codegen/codegen_cuda.h"
 #include "tern/backend/cuda/codegen/gpu_kind.h"
 #include "tern/ir/intrinsic.h"
+#include "tern/ir/visitor.h"
 #include "tern/target/target.h"
 
 namespace tern::backend::cuda {
@@ -65,6 +66,15 @@ const ir::CallNode* Nibble(const Expr& value) {
   const auto* call = value.As<ir::CallNode>();
   return call && call->name == "bit_and" && ir::IsConst(call->args[1], kMostZero) ? call : nullptr;
 }
+// The second element may be computed of what the first one was stored to.
+bool ReadsMemoryOf(const Expr& value, const ir::Buffer& buffer) {
+  bool reads = false;
+  ir::ForEachExpr(value, [&](const Expr& e) {
+    const auto* load = e.As<ir::BufferLoadNode>();
+    reads |= load && load->buffer->data.same(buffer->data);
+  });
+  return reads;
+}
 // What is converted to float32 of a type.
 Expr Widened(const Expr& value, bool of_integer) {
   const auto* cast = value.As<ir::CastNode>();
@@ -79,7 +89,8 @@ bool CodeGenCuda::EmitLoop(const tir::ForNode* node) {
   const auto* store = node->body.As<tir::BufferStoreNode>();
   target::Target target = target::CurrentTarget();
   if (!store || !ir::IsConst(node->extent, 2) || !ir::IsConst(node->min, 0) || !target ||
-      !HasTensorCores(target) || store->buffer->scope != ir::StorageScope::kLocal)
+      !HasTensorCores(target) || store->buffer->scope != ir::StorageScope::kLocal ||
+      ReadsMemoryOf(store->value, store->buffer))
     return false;
   DataType dtype = store->buffer->dtype;
   const auto* rounded = store->value.As<ir::CastNode>();
@@ -104,6 +115,7 @@ bool CodeGenCuda::EmitLoop(const tir::ForNode* node) {
     if (!difference || !scale || scale.dtype() != dtype || !is_fixed(scale)) continue;
     Expr zero(0), code = difference;
     if (const auto* sub = difference.As<ir::SubNode>()) {
+      if (!difference.dtype().is_int()) continue;  // it wraps
       code = sub->a;
       zero = sub->b;
     }
