@@ -67,17 +67,22 @@ void Flatten(const Stmt& stmt, Row* row) {
   }
 }
 
-// Whether the part that a step is in follows from the step: tiles of steps are of one part after
-// the other.
-bool HasPartOfStep(const RolledLoop& member) {
+// The steps of a tile, where the part that a step is in follows from the step: tiles of so many are
+// of one part after the other. 0 where it does not.
+int64_t StepsOfTile(const RolledLoop& member) {
   arith::Analyzer analyzer;
-  for (const ForNode* loop : member.nest.loops)
+  ir::VarMap single;
+  for (const ForNode* loop : member.nest.loops) {
     analyzer.BindRange(loop->var, loop->min, loop->extent);
+    if (ir::IsConst(loop->extent, 1)) single[loop->var.node()] = loop->min;
+  }
   auto linear = arith::AsLinear(member.step->binding, member.part->var.node());
-  if (!linear || linear->coefficient <= 0) return false;
-  Expr tiles = ir::FloorDiv(member.step->binding, Expr(linear->coefficient));
+  if (!linear || linear->coefficient <= 0) return 0;
+  Expr step = ir::Substitute(member.step->binding, single),
+       part = ir::Substitute(Expr(member.part->var), single);
+  Expr tiles = ir::FloorDiv(step, Expr(linear->coefficient));
   Expr rest = analyzer.Simplify(ir::FloorMod(tiles, member.part->extent));
-  return ir::StructuralEqual(rest, analyzer.Simplify(Expr(member.part->var)));
+  return ir::StructuralEqual(rest, analyzer.Simplify(part)) ? linear->coefficient : 0;
 }
 
 // Refuses where elements of one part are computed in another one.
@@ -93,8 +98,8 @@ void CheckPartsApart(const PrimFunc& function, const RolledLoop& first, const Ro
   bool is_known = std::any_of(known.begin(), known.end(),
                               [&](const Buffer& buffer) { return buffer.same(first.result); });
   bool apart = !Touches(AsStmt(first.block), second.result) &&
-               (is_known || (at_step(first) && at_step(second) && HasPartOfStep(first) &&
-                             HasPartOfStep(second)));
+               (is_known || (at_step(first) && at_step(second) && StepsOfTile(first) > 0 &&
+                             StepsOfTile(first) == StepsOfTile(second)));
   if (!apart) CheckIterationsApart(function, first.part, second.part, analyzer, known);
 }
 

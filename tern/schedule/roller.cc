@@ -43,6 +43,9 @@ Roller::Roller(std::vector<RolledLoop> members) : members_(std::move(members)) {
   for (const RolledLoop& member : members_)
     if (!leader_ && member.reduces() && member.update->op == ExprKind::kMax) leader_ = &member;
   if (!leader_ || DependsOnResults(*leader_)) Refuse("no block reduces by max what others need");
+  // What integers change by is no factor of theirs: it may overflow, and is rounded.
+  if (!leader_->result->dtype.is_float())
+    Refuse("block " + leader_->name() + " reduces integers, which sums are not corrected for");
   MakeBuffers();
   for (RolledLoop& member : members_)
     if (member.reduces() && DependsOnResults(member)) Correct(&member);
@@ -152,7 +155,12 @@ std::vector<Stmt> Roller::Combined() const {
     NewBlock block(member.name() + "_divide", member.block);
     AddRows(member, &block);
     const auto* quotient = member.divided.As<BufferStoreNode>();
-    Stmt divided = BufferStoreNode::Make(member.all, quotient->indices, quotient->value);
+    Expr value = quotient->value;
+    // Of no steps the sums are 0, and so is what was divided before it was summed up.
+    if (const Expr& steps = member.step->extent; !ir::AsConstInt(steps))
+      value = ir::SelectNode::Make(ir::MakeConst(steps.dtype(), 0) < steps, value,
+                                   ir::MakeConst(value.dtype(), 0));
+    Stmt divided = BufferStoreNode::Make(member.all, quotient->indices, value);
     for (const RolledLoop& one : members_)
       if (one.reduces())
         divided = ReplaceBuffer(divided, one.result, one.undivided ? one.undivided : one.all);
@@ -365,6 +373,13 @@ void Roller::Correct(RolledLoop* member) {
   Factors factors = FactorsOf(*member, Expanded(member->update->value));
   CheckIsLargest(*member, factors);
   CheckPower(*member, factors);
+  auto is_of_result = [&](const Expr& load) {
+    return std::none_of(member->block->iters.begin(), member->block->iters.end(),
+                        [&](const BlockIter& iter) {
+                          return iter.kind == IterKind::kReduce && UsesAxis(load, iter);
+                        });
+  };
+  if (!is_of_result(factors.m)) Refuse(name + " sums up exponentials of several rows");
   const std::vector<Expr>& at = member->update->store->indices;
   Expr old = LoadAt(member->result, at), change = LoadAt(change_, IndicesOf(factors.m));
   member->m = factors.m;
@@ -372,10 +387,9 @@ void Roller::Correct(RolledLoop* member) {
   const auto* divisor = factors.divisor.get() ? factors.divisor.As<ir::BufferLoadNode>() : nullptr;
   if (!divisor) return;
   const Buffer& total = divisor->buffer;
-  if (const RolledLoop* writer = WriterOf(total); !writer->scaled || writer->divided)
+  if (const RolledLoop* writer = WriterOf(total); !writer || !writer->scaled || writer->divided)
     Refuse(name + " divides by " + total->name + ", which is no such sum");
-  if (UsesAxis(factors.divisor, *member->step))
-    Refuse(name + " divides by another sum in every step");
+  if (!is_of_result(factors.divisor)) Refuse(name + " divides by another sum in every step");
   member->divided =
       BufferStoreNode::Make(member->result, at, old / Converted(factors.divisor, old.dtype()));
 }
@@ -487,8 +501,11 @@ Stmt Roller::InPart(const RolledLoop& member, const Stmt& block) {
     IterKind kind = loop == member.part ? IterKind::kSpatial : IterKind::kReduce;
     step->iters.push_back({loop->extent, loop->var, axis, kind});
   }
-  Expr at = ir::Substitute(member.step->binding, axes);
-  step->body = Substitute(step->body, {{member.step->var.node(), at}});
+  ir::VarMap steps;
+  for (const BlockIter& iter : member.block->iters)
+    if (iter.kind == IterKind::kReduce)
+      steps[iter.var.node()] = ir::Substitute(iter.binding, axes);
+  step->body = Substitute(step->body, steps);
   return Stmt(step);
 }
 

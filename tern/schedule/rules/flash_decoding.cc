@@ -449,14 +449,24 @@ class FlashDecoding {
   // Returns the loop over the warps of a thread block.
   LoopRef BindGrid() {
     LoopRefs parts = last_.Split(&schedule_, last_.At("p"), {plan_.warps}, {"pb", "y"});
+    // Along blockIdx.x there may be any number of blocks; else neighbours are parts of one row.
+    int64_t rows = 1;
+    for (const LoopRef& loop : grid_) {
+      int64_t too_many = target_.most_grid_blocks + 1,
+              extent = ir::AsConstInt(schedule_.At(loop)->extent).value_or(too_many);
+      rows = std::min(rows * std::min(extent, too_many), too_many);
+    }
+    bool is_long = rows > target_.most_grid_blocks;
+    const char *of_rows = is_long ? kBlockX : "blockIdx.z",
+               *of_parts = is_long ? "blockIdx.z" : kBlockX;
     // The outermost first: what is bound inside is no longer looked at.
     if (!grid_.empty()) {
       LoopRef blocks = grid_[0];
       if (grid_.size() > 1) blocks = FuseLoops(&schedule_, found_.last, grid_);
-      schedule_.Bind(blocks.Of(found_.last), "blockIdx.z");
+      schedule_.Bind(blocks.Of(found_.last), of_rows);
     }
     if (!tiles_.empty()) schedule_.Bind(tiles_[0].Of(found_.last), "blockIdx.y");
-    schedule_.Bind(parts[0].Of(found_.last), kBlockX);
+    schedule_.Bind(parts[0].Of(found_.last), of_parts);
     schedule_.Bind(parts[1].Of(found_.last), kThreadY);
     return parts[1].Of(found_.last);
   }
@@ -511,7 +521,9 @@ class FlashDecoding {
       ShareParts(made[i], PowerIn(plan_.parts, std::max<int64_t>(1, threads)));
     }
   }
-  int64_t combined_columns() const { return std::min(kMostColumns, found_.columns); }
+  int64_t combined_columns() const {
+    return std::min({kMostColumns, found_.columns, target_.max_threads});
+  }
   // Threads (threadIdx.y) share the parts; each loads several at once.
   void ShareParts(const BlockRef& block, int64_t threads) {
     BlockInfo info = DescribeBlock(schedule_, block);
@@ -562,8 +574,13 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   int64_t longest = std::max(found.head, found.columns),
           bytes = std::max(found.key_bytes, found.value_bytes),
           vector = std::max<int64_t>(1, target.vector_bytes / bytes);
+  auto wanted_or = [&](int64_t P::* field, int64_t value) {
+    int64_t number = want.Or(field, value);
+    if (number < 1) Refuse("every number of its plans is at least 1");
+    return number;
+  };
   P plan;
-  plan.lanes = want.Or(
+  plan.lanes = wanted_or(
       &P::lanes, target.warp_size > 0 ? PowerFor(CeilDiv(longest, vector), target.warp_size) : 1);
   int64_t elements = std::max(ElementsOfLane(found.head, found.key_bytes, plan.lanes, target),
                               ElementsOfLane(found.columns, found.value_bytes, plan.lanes, target));
@@ -573,7 +590,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   if (!want.is_asked() && sharing * elements > sums)
     Refuse(std::to_string(sharing) + " rows share keys; a thread has sums for " +
            std::to_string(sums / elements));
-  plan.rows = want.Or(&P::rows, sharing);
+  plan.rows = wanted_or(&P::rows, sharing);
   TileRows(&found.rows, plan.rows);
   int64_t tile = 1, blocks = 1;
   for (const RowAxis& row : found.rows) {
@@ -582,12 +599,12 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   }
   // The conditions of a dynamic number of keys take registers.
   int64_t at_once = kElementsAtOnce / elements / (ir::AsConstInt(found.keys) ? 1 : 2);
-  plan.keys = want.Or(&P::keys, at_once > 1 ? PowerIn(at_once, kMostKeys) : 1);
+  plan.keys = wanted_or(&P::keys, at_once > 1 ? PowerIn(at_once, kMostKeys) : 1);
   int64_t keys = ir::AsConstInt(found.keys).value_or(kLikelyKeys),
           useful = PowerFor(CeilDiv(keys, plan.keys), kThreads),
           most_warps = std::max<int64_t>(1, std::min(kThreads, target.max_threads) / plan.lanes),
           least_warps = std::max<int64_t>(1, kLeastThreads / plan.lanes);
-  plan.warps = want.Or(&P::warps, std::min(most_warps, std::max(least_warps, useful)));
+  plan.warps = wanted_or(&P::warps, std::min(most_warps, std::max(least_warps, useful)));
   int64_t wanted = CeilDiv(kBlocksPerCore * target.busy_blocks, blocks) * plan.warps,
           most = CeilDiv(keys, plan.keys * kLeastSteps);
   double bytes_of_all =
@@ -596,9 +613,8 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   if (!want.is_asked() && std::min(wanted, most) > kMostParts && bytes_of_all > kManyBytes)
     Refuse("there are few heads and many keys: parts would take long to combine");
   int64_t parts = std::max<int64_t>(1, std::min({wanted, most, kMostParts}));
-  plan.parts = want.Or(&P::parts, RoundUp(parts, plan.warps));
-  if (plan.lanes < 1 || plan.warps < 1 || plan.keys < 1 || plan.parts < 1 ||
-      plan.parts % plan.warps != 0)
+  plan.parts = wanted_or(&P::parts, RoundUp(parts, plan.warps));
+  if (plan.parts % plan.warps != 0)
     Refuse("the parts of the keys are no multiple of those of a thread block");
   double work = static_cast<double>(blocks * keys * plan.lanes) *
                 (static_cast<double>(tile) * (2.0 * static_cast<double>(elements) + kScoreWork) +
