@@ -33,14 +33,16 @@ class Iterations {
   Iterations(const PrimFunc& function, const ForNode* first, const ForNode* second,
              arith::Analyzer analyzer)
       : effects_(function), analyzer_(std::move(analyzer)) {
-    // An iteration of the first loop that comes later than this one of the second.
-    Var later("later", second->var.dtype());
+    // Iterations of the first loop that come later than this one of the second, and earlier.
+    Var others("others", second->var.dtype());
     analyzer_.BindRange(second->var, second->min, second->extent);
-    analyzer_.Bind(later, {0, arith::ConstBounds::kPosInf});
-    Expr one = ir::IntImmNode::Make(second->var.dtype(), 1);
-    first_ = FindAccessRegions(
-        OpenBlocks(Substitute(first->body, {{first->var.node(), second->var + one + later}})),
-        analyzer_);
+    analyzer_.Bind(others, {1, arith::ConstBounds::kPosInf});
+    auto first_at = [&](const Expr& at) {
+      return FindAccessRegions(OpenBlocks(Substitute(first->body, {{first->var.node(), at}})),
+                               analyzer_);
+    };
+    first_ = first_at(second->var + others);
+    earlier_ = first_at(second->var - others);
     second_ = FindAccessRegions(OpenBlocks(second->body), analyzer_);
     for (const ForNode* loop : {first, second})
       if (effects_.WritesOf(loop->body).anything)
@@ -65,12 +67,14 @@ class Iterations {
       Refuse("memory is accessed in ways that are not followed");
   }
 
-  // Buffers that both touch.
+  // Buffers that both touch, but for those of which the second loop reads what earlier iterations of
+  // the first have written.
   std::vector<Buffer> Shared() const {
     std::vector<Buffer> shared;
     for (const auto* regions : {&first_.writes, &first_.reads})
       for (const AccessRegion& region : *regions)
         if ((second_.Reads(region.buffer) || second_.Writes(region.buffer)) &&
+            !IsCarried(region.buffer) &&
             std::none_of(shared.begin(), shared.end(),
                          [&](const Buffer& other) { return other.same(region.buffer); }))
           shared.push_back(region.buffer);
@@ -78,6 +82,14 @@ class Iterations {
   }
 
  private:
+  bool IsCarried(const Buffer& buffer) const {
+    for (const AccessRegion& write : earlier_.writes)
+      for (const AccessRegion& read : second_.reads)
+        if (write.buffer.same(buffer) && read.buffer.same(buffer) &&
+            !AreApart(write, read, analyzer_))
+          return true;
+    return false;
+  }
   void Check(const AccessRegion& region, const std::vector<AccessRegion>& others) const {
     for (const AccessRegion& other : others) {
       if (effects_.PlaceOf(other.buffer) != effects_.PlaceOf(region.buffer)) continue;
@@ -93,7 +105,7 @@ class Iterations {
 
   MemoryEffects effects_;
   arith::Analyzer analyzer_;
-  AccessRegions first_, second_;
+  AccessRegions first_, earlier_, second_;
 };
 
 // Refuses where a loop or a condition is around one of the two alone.
@@ -167,7 +179,7 @@ void Schedule::FuseSiblings(const LoopRef& first_ref, const LoopRef& second_ref)
     CheckVisible(between.to_a, AsStmt(first), Called(first));
     CheckMayComeTo(function_, between, AsStmt(first));
     Iterations iterations(function_, first, second, analyzer);
-    // Of a single iteration there are no later ones.
+    // Of a single iteration there are no others.
     if (!arith::ProveLessEqual(analyzer, first->extent, ir::MakeConst(first->extent.dtype(), 1)))
       iterations.CheckIndependent();
     Stmt body = Before(Substitute(first->body, {{first->var.node(), second->var}}), second->body);
