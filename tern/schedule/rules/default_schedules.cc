@@ -319,6 +319,7 @@ Stmt WithVersions(const PrimFunc& function, const PrimFunc& scheduled,
   std::map<std::pair<const VarNode*, int64_t>, Fixed> views;
   std::vector<Expr> left_out;  // that are no versions: what they were for is no later one's
   for (const FunctionVersion& version : versions) {
+    if (ir::IsConst(version.when, 0)) continue;  // of no sizes
     const Fixed* fixed = nullptr;
     if (version.fixed)
       fixed = &views

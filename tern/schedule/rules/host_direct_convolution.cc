@@ -340,6 +340,18 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
   if (block.kind == BlockKind::kConvolution && HasUnitStrides(block) &&
       static_cast<double>(windows.rows) >= kManyOutputs * steps_of_k)
     Refuse("K is so short that copying the output costs more than the products");
+  // Results whose channels are no outer loop, as those of groups, are copied together.
+  std::optional<bool> stores_by_channels;
+  auto may_have_channels_outside = [&](P plan) {
+    if (!MayHaveChannelsOutside(windows, plan.tile_m, target)) return false;
+    if (!stores_by_channels) {
+      Schedule attempt = *schedule;
+      stores_by_channels = Try(&attempt, [&](Schedule* steps_of) {
+        DirectConvolution(steps_of, block, &plan, target).Run();
+      });
+    }
+    return *stores_by_channels;
+  };
   std::vector<P> plans;
   for (const RegisterTile& tile : RegisterTiles(windows.rows, kMostVectors, lanes, target)) {
     if (!FitsRegisters(tile, 1, enough)) continue;
@@ -350,7 +362,7 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
     plan.limit = steps * static_cast<double>(windows.rows * windows.columns) /
                  static_cast<double>(lanes * target.fma_per_cycle);
     for (plan.m_outer = 0; plan.m_outer < 2; ++plan.m_outer) {
-      if (plan.m_outer && !MayHaveChannelsOutside(windows, tile.m, target)) break;
+      if (plan.m_outer && !may_have_channels_outside(plan)) break;
       plan.cycles = steps * CyclesOf(tile, windows.rows, windows.columns, target) +
                     CacheCycles(windows, input_bytes, dtype.bytes(), plan, target);
       plans.push_back(plan);
@@ -365,15 +377,6 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
 }
 
 void ApplyDirect(Schedule* schedule, const BlockInfo& block, const TargetInfo& target, P* plan) {
-  P outside = *plan;
-  // Results whose channels are no outer loop, as those of groups, are copied together.
-  if (plan->m_outer && Try(schedule, [&](Schedule* attempt) {
-        DirectConvolution(attempt, block, &outside, target).Run();
-      })) {
-    *plan = outside;
-    return;
-  }
-  plan->m_outer = 0;
   DirectConvolution(schedule, block, plan, target).Run();
 }
 

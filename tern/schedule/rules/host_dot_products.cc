@@ -186,7 +186,7 @@ void Transpose(Schedule* schedule, const BlockInfo& block, const Gemm& gemm,
   TargetInfo turned = target;
   std::swap(turned.likely_m, turned.likely_n);
   for (const BlockRef& name : BlockRefs{block.ref, copy})
-    ApplyRules(schedule, DescribeBlock(*schedule, name), turned);
+    if (schedule->tree().Has(name)) ApplyRules(schedule, DescribeBlock(*schedule, name), turned);
 }
 
 // N up to 7. Vectors along N would have few lanes, dot-product instructions columns of padding: it

@@ -134,6 +134,8 @@ class HostMatmul {
             row_blocks = CeilDiv(gemm_.m, rows),
             column_blocks = plan_.block_n ? CeilDiv(gemm_.n, plan_.block_n) : 1;
     if (!plan_.block_m) row_blocks = std::min(row_blocks, kDynamicRowBlocks);
+    // Tiles of a dynamic M are inside of the steps of K, each of which would start threads.
+    if (!plan_.block_m && plan_.block_k) row_blocks = 1;
     bool by_rows = row_blocks > column_blocks;
     int64_t most = std::max(row_blocks, column_blocks);
     bool takes = plan_.parallel == P::kOpen ? ThreadsPay(work, most, target_) : plan_.parallel == 1;
@@ -596,7 +598,7 @@ void SubsampledMatmul(Schedule* schedule, const BlockInfo& block, const TargetIn
     Refuse("no rule takes the GEMM");
   if (schedule->tree().Has(made[0]))
     Try(schedule, [&](Schedule* attempt) { attempt->ComputeInline(made[0]); });
-  CopyOperand(schedule, made[1], target);
+  if (schedule->tree().Has(made[1])) CopyOperand(schedule, made[1], target);
 }
 
 }  // namespace

@@ -311,7 +311,6 @@ std::vector<FunctionVersion> FindReductionVersions(const PrimFunc& function,
     versions.push_back({when, few, {}});
   }
   add_results(target, {});
-  std::erase_if(versions, [](const FunctionVersion& one) { return ir::IsConst(one.when, 0); });
   return versions;
 }
 
