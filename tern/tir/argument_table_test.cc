@@ -236,6 +236,13 @@ TEST_F(ArgumentTableTest, DevicesWithAddresses) {
   EXPECT_EQ(Call({Tensor(a, 0), other, Int(7), Tensor(c, 32)}),
             "ValueError: f: argument 1 (B): expected a tensor on the device of the others, got "
             "float32 tensor of shape (4,) on device 2:2");
+  // A number below 0 is that of a device like any other.
+  TernAny first = Tensor(a, 0);
+  other = Tensor(b, 16);
+  a.view.device.id = -1;
+  EXPECT_EQ(Call({first, other, Int(7), Tensor(c, 32)}),
+            "ValueError: f: argument 1 (B): expected a tensor on the device of the others, got "
+            "float32 tensor of shape (4,) on device 2:3");
   device_ = {kTernDeviceCpu, 0};
   EXPECT_EQ(Call({Tensor(a, 0), Tensor(b, 16), Int(7), Tensor(c, 32)}),
             "ValueError: f: argument 0 (A): expected a tensor on cuda, got float32 tensor of shape "

@@ -442,6 +442,7 @@ static int tern_take(const TernArgumentHead* head, const TernAny* args, TernSlot
         view->ndim != param->rank || view->device_type != head->device_type)
       return 0;
     if (!(head->flags & kTernIsHost)) {
+      if (view->device_id < 0) return 0;
       if (device < 0) slots[head->device_slot].i = device = view->device_id;
       wrong |= (uint64_t)(device ^ view->device_id);
     }

@@ -59,7 +59,20 @@ struct Limit {
   std::optional<TileTail> tail;
 };
 
-// The threads of a block in scope, and indices that are computed of their variables.
+// Whether threads may have other values of it, whatever its arguments are: of memory of their own,
+// and of calls that do something.
+bool IsOfOneThread(const Expr& expr) {
+  if (const auto* load = expr.As<ir::BufferLoadNode>()) {
+    ScopeOwner owner = OwnerOf(load->buffer->scope);
+    return owner == ScopeOwner::kThread || owner == ScopeOwner::kWarp;
+  }
+  const auto* call = expr.As<ir::CallNode>();
+  const ir::Intrinsic* intrinsic = call ? ir::FindIntrinsic(call->name) : nullptr;
+  return call && !(intrinsic && intrinsic->pure);
+}
+
+// The threads of a block in scope with what else differs among them, and indices that are computed
+// of their variables.
 struct Threads {
   std::unordered_set<const VarNode*> vars;
   ir::VarMap lets;
@@ -484,13 +497,16 @@ class Partitioner : public AnalyzedMutator {
   using AnalyzedMutator::MutateNode;
 
   Stmt MutateNode(const LetStmtNode* node, const Stmt& self) override {
-    bool varies = false;
+    bool varies = false, is_own = false;
     ir::ForEachExpr(node->value, [&](const Expr& e) {
       const auto* var = e.As<VarNode>();
       varies |= var && (threads_.vars.count(var) || threads_.lets.count(var));
+      is_own |= IsOfOneThread(e);
     });
-    if (varies && arith::IsIndexType(node->var.dtype()))
+    if (varies && !is_own && arith::IsIndexType(node->var.dtype()))
       threads_.lets[node->var.node()] = ir::Substitute(node->value, threads_.lets);
+    else if (varies || (is_own && !threads_.vars.empty()))
+      threads_.vars.insert(node->var.node());
     return AnalyzedMutator::MutateNode(node, self);
   }
   Stmt MutateNode(const ForNode* node, const Stmt& self) override {

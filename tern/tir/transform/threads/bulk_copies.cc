@@ -63,6 +63,9 @@ class CopyMatcher {
   // Its axes are those of the block; zeros begin where it ends.
   bool FindTensor() {
     const Buffer& tensor = load_->buffer;
+    // A map is of memory from its beginning on.
+    if (tensor->offset.get() && !ir::IsConst(tensor->offset, 0))
+      return Fail(tensor->name + " begins inside of other memory");
     int64_t stride = 1;
     copied_.strides.resize(tensor->shape.size());
     for (size_t d = tensor->shape.size(); d-- > 0;) {

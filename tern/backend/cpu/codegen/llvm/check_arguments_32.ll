@@ -36,21 +36,21 @@
 
 define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef %5) local_unnamed_addr #0 {
   %7 = icmp eq i32 %5, 3
-  br i1 %7, label %8, label %321
+  br i1 %7, label %8, label %323
 
 8:
   %9 = getelementptr inbounds nuw i8, ptr %4, i32 32
   %10 = load i64, ptr %9, align 8
   %11 = and i64 %10, 4
   %12 = icmp eq i64 %11, 0
-  br i1 %12, label %321, label %13
+  br i1 %12, label %323, label %13
 
 13:
   %14 = sext i32 %2 to i64
   %15 = getelementptr inbounds nuw i8, ptr %4, i32 8
   %16 = load i64, ptr %15, align 8
   %17 = icmp eq i64 %16, %14
-  br i1 %17, label %18, label %321
+  br i1 %17, label %18, label %323
 
 18:
   %19 = getelementptr inbounds nuw i8, ptr %4, i32 64
@@ -64,7 +64,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
 
 26:
   %27 = icmp sgt i32 %2, 0
-  br i1 %27, label %28, label %278
+  br i1 %27, label %28, label %280
 
 28:
   %29 = phi i64 [ %78, %77 ], [ %14, %26 ]
@@ -83,21 +83,21 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %36 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %35
   %37 = load i32, ptr %36, align 8
   %38 = icmp eq i32 %37, 3
-  br i1 %38, label %67, label %321
+  br i1 %38, label %67, label %323
 
 39:
   %40 = trunc i64 %30 to i32
   %41 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %40
   %42 = load i32, ptr %41, align 8
   %43 = icmp eq i32 %42, 4
-  br i1 %43, label %67, label %321
+  br i1 %43, label %67, label %323
 
 44:
   %45 = trunc i64 %30 to i32
   %46 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %45
   %47 = load i32, ptr %46, align 8
   %48 = icmp eq i32 %47, 1
-  br i1 %48, label %49, label %321
+  br i1 %48, label %49, label %323
 
 49:
   %50 = getelementptr inbounds nuw i8, ptr %31, i32 40
@@ -128,7 +128,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %64 = phi i64 [ %59, %54 ], [ %62, %60 ]
   %65 = lshr i64 %64, %51
   %66 = icmp eq i64 %65, 0
-  br i1 %66, label %67, label %321
+  br i1 %66, label %67, label %323
 
 67:
   %68 = phi i32 [ %45, %49 ], [ %45, %53 ], [ %45, %63 ], [ %40, %39 ], [ %35, %34 ]
@@ -155,7 +155,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
 84:
   %85 = phi i64 [ %14, %18 ], [ %78, %77 ]
   %86 = icmp sgt i64 %85, 0
-  br i1 %86, label %87, label %278
+  br i1 %86, label %87, label %280
 
 87:
   %88 = getelementptr inbounds nuw i8, ptr %4, i32 16
@@ -163,11 +163,11 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   br label %90
 
 90:
-  %91 = phi i64 [ %85, %87 ], [ %268, %267 ]
-  %92 = phi ptr [ %23, %87 ], [ %274, %267 ]
-  %93 = phi i64 [ 0, %87 ], [ %270, %267 ]
-  %94 = phi i64 [ 0, %87 ], [ %271, %267 ]
-  %95 = phi i32 [ -1, %87 ], [ %269, %267 ]
+  %91 = phi i64 [ %85, %87 ], [ %270, %269 ]
+  %92 = phi ptr [ %23, %87 ], [ %276, %269 ]
+  %93 = phi i64 [ 0, %87 ], [ %272, %269 ]
+  %94 = phi i64 [ 0, %87 ], [ %273, %269 ]
+  %95 = phi i32 [ -1, %87 ], [ %271, %269 ]
   %96 = getelementptr inbounds nuw i8, ptr %92, i32 112
   %97 = getelementptr inbounds nuw i8, ptr %92, i32 32
   %98 = load i64, ptr %97, align 8
@@ -178,13 +178,13 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %103 = getelementptr inbounds nuw i8, ptr %92, i32 24
   %104 = load i64, ptr %103, align 8
   %105 = icmp eq i64 %104, 5
-  br i1 %105, label %106, label %267
+  br i1 %105, label %106, label %269
 
 106:
   %107 = trunc i64 %94 to i32
   %108 = getelementptr inbounds %struct.TernAny, ptr %1, i32 %107
   %109 = load i32, ptr %108, align 8
-  switch i32 %109, label %321 [
+  switch i32 %109, label %323 [
     i32 7, label %110
     i32 70, label %110
   ]
@@ -201,7 +201,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %119 = getelementptr inbounds nuw i8, ptr %92, i32 40
   %120 = load i64, ptr %119, align 8
   %121 = icmp eq i64 %120, %118
-  br i1 %121, label %122, label %321
+  br i1 %121, label %122, label %323
 
 122:
   %123 = getelementptr inbounds nuw i8, ptr %115, i32 12
@@ -210,7 +210,7 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %126 = getelementptr inbounds nuw i8, ptr %92, i32 48
   %127 = load i64, ptr %126, align 8
   %128 = icmp eq i64 %127, %125
-  br i1 %128, label %129, label %321
+  br i1 %128, label %129, label %323
 
 129:
   %130 = getelementptr inbounds nuw i8, ptr %115, i32 4
@@ -218,267 +218,271 @@ define hidden range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr nou
   %132 = sext i32 %131 to i64
   %133 = load i64, ptr %88, align 8
   %134 = icmp eq i64 %133, %132
-  br i1 %134, label %135, label %321
+  br i1 %134, label %135, label %323
 
 135:
   %136 = load i64, ptr %9, align 8
   %137 = and i64 %136, 2
   %138 = icmp eq i64 %137, 0
-  br i1 %138, label %139, label %155
+  br i1 %138, label %139, label %157
 
 139:
-  %140 = icmp slt i32 %95, 0
-  br i1 %140, label %141, label %148
+  %140 = getelementptr inbounds nuw i8, ptr %115, i32 8
+  %141 = load i32, ptr %140, align 8
+  %142 = icmp slt i32 %141, 0
+  br i1 %142, label %323, label %143
 
-141:
-  %142 = getelementptr inbounds nuw i8, ptr %115, i32 8
-  %143 = load i32, ptr %142, align 8
-  %144 = sext i32 %143 to i64
-  %145 = load i64, ptr %89, align 8
-  %146 = trunc i64 %145 to i32
-  %147 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %146
-  store i64 %144, ptr %147, align 8
-  br label %148
+143:
+  %144 = icmp slt i32 %95, 0
+  br i1 %144, label %145, label %151
 
-148:
-  %149 = phi i32 [ %143, %141 ], [ %95, %139 ]
-  %150 = getelementptr inbounds nuw i8, ptr %115, i32 8
-  %151 = load i32, ptr %150, align 8
-  %152 = xor i32 %151, %149
-  %153 = sext i32 %152 to i64
-  %154 = or i64 %93, %153
-  br label %155
+145:
+  %146 = zext nneg i32 %141 to i64
+  %147 = load i64, ptr %89, align 8
+  %148 = trunc i64 %147 to i32
+  %149 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %148
+  store i64 %146, ptr %149, align 8
+  %150 = load i32, ptr %140, align 8
+  br label %151
 
-155:
-  %156 = phi i32 [ %95, %135 ], [ %149, %148 ]
-  %157 = phi i64 [ %93, %135 ], [ %154, %148 ]
-  %158 = getelementptr inbounds nuw i8, ptr %115, i32 20
-  %159 = load ptr, ptr %158, align 4
-  %160 = getelementptr inbounds nuw i8, ptr %92, i32 72
-  %161 = load i64, ptr %160, align 8
-  %162 = and i64 %161, 4
-  %163 = icmp eq i64 %162, 0
-  br i1 %163, label %180, label %164
+151:
+  %152 = phi i32 [ %150, %145 ], [ %141, %143 ]
+  %153 = phi i32 [ %141, %145 ], [ %95, %143 ]
+  %154 = xor i32 %153, %152
+  %155 = sext i32 %154 to i64
+  %156 = or i64 %93, %155
+  br label %157
 
-164:
-  %165 = load i64, ptr %126, align 8
-  %166 = icmp sgt i64 %165, 0
-  br i1 %166, label %167, label %215
+157:
+  %158 = phi i32 [ %95, %135 ], [ %153, %151 ]
+  %159 = phi i64 [ %93, %135 ], [ %156, %151 ]
+  %160 = getelementptr inbounds nuw i8, ptr %115, i32 20
+  %161 = load ptr, ptr %160, align 4
+  %162 = getelementptr inbounds nuw i8, ptr %92, i32 72
+  %163 = load i64, ptr %162, align 8
+  %164 = and i64 %163, 4
+  %165 = icmp eq i64 %164, 0
+  br i1 %165, label %182, label %166
 
-167:
-  %168 = phi i64 [ %177, %167 ], [ %157, %164 ]
-  %169 = phi i64 [ %178, %167 ], [ 0, %164 ]
-  %170 = trunc i64 %169 to i32
-  %171 = getelementptr inbounds i64, ptr %159, i32 %170
-  %172 = load i64, ptr %171, align 8
-  %173 = getelementptr inbounds %struct.TernNumber, ptr %96, i32 %170
-  %174 = getelementptr inbounds nuw i8, ptr %173, i32 8
-  %175 = load i64, ptr %174, align 8
-  %176 = xor i64 %175, %172
-  %177 = or i64 %176, %168
-  %178 = add nuw nsw i64 %169, 1
-  %179 = icmp eq i64 %178, %165
-  br i1 %179, label %215, label %167
+166:
+  %167 = load i64, ptr %126, align 8
+  %168 = icmp sgt i64 %167, 0
+  br i1 %168, label %169, label %217
 
-180:
-  %181 = getelementptr inbounds nuw i8, ptr %92, i32 64
-  %182 = load i64, ptr %181, align 8
-  %183 = load i64, ptr %126, align 8
-  %184 = icmp sgt i64 %183, 0
-  br i1 %184, label %185, label %215
+169:
+  %170 = phi i64 [ %179, %169 ], [ %159, %166 ]
+  %171 = phi i64 [ %180, %169 ], [ 0, %166 ]
+  %172 = trunc i64 %171 to i32
+  %173 = getelementptr inbounds i64, ptr %161, i32 %172
+  %174 = load i64, ptr %173, align 8
+  %175 = getelementptr inbounds %struct.TernNumber, ptr %96, i32 %172
+  %176 = getelementptr inbounds nuw i8, ptr %175, i32 8
+  %177 = load i64, ptr %176, align 8
+  %178 = xor i64 %177, %174
+  %179 = or i64 %178, %170
+  %180 = add nuw nsw i64 %171, 1
+  %181 = icmp eq i64 %180, %167
+  br i1 %181, label %217, label %169
 
-185:
-  %186 = phi i64 [ %210, %209 ], [ %183, %180 ]
-  %187 = phi i64 [ %212, %209 ], [ %182, %180 ]
-  %188 = phi i64 [ %211, %209 ], [ %157, %180 ]
-  %189 = phi i64 [ %213, %209 ], [ 0, %180 ]
-  %190 = trunc i64 %189 to i32
-  %191 = getelementptr inbounds %struct.TernNumber, ptr %96, i32 %190
-  %192 = load i64, ptr %191, align 8
-  %193 = getelementptr inbounds nuw i8, ptr %191, i32 8
+182:
+  %183 = getelementptr inbounds nuw i8, ptr %92, i32 64
+  %184 = load i64, ptr %183, align 8
+  %185 = load i64, ptr %126, align 8
+  %186 = icmp sgt i64 %185, 0
+  br i1 %186, label %187, label %217
+
+187:
+  %188 = phi i64 [ %212, %211 ], [ %185, %182 ]
+  %189 = phi i64 [ %214, %211 ], [ %184, %182 ]
+  %190 = phi i64 [ %213, %211 ], [ %159, %182 ]
+  %191 = phi i64 [ %215, %211 ], [ 0, %182 ]
+  %192 = trunc i64 %191 to i32
+  %193 = getelementptr inbounds %struct.TernNumber, ptr %96, i32 %192
   %194 = load i64, ptr %193, align 8
-  %195 = getelementptr inbounds i64, ptr %159, i32 %190
+  %195 = getelementptr inbounds nuw i8, ptr %193, i32 8
   %196 = load i64, ptr %195, align 8
-  switch i64 %192, label %201 [
-    i64 2, label %197
-    i64 0, label %205
+  %197 = getelementptr inbounds i64, ptr %161, i32 %192
+  %198 = load i64, ptr %197, align 8
+  switch i64 %194, label %203 [
+    i64 2, label %199
+    i64 0, label %207
   ]
 
-197:
-  %198 = trunc i64 %194 to i32
-  %199 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %198
-  store i64 %196, ptr %199, align 8
-  %200 = load i64, ptr %126, align 8
-  br label %209
+199:
+  %200 = trunc i64 %196 to i32
+  %201 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %200
+  store i64 %198, ptr %201, align 8
+  %202 = load i64, ptr %126, align 8
+  br label %211
 
-201:
-  %202 = trunc i64 %194 to i32
-  %203 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %202
-  %204 = load i64, ptr %203, align 8
-  br label %205
+203:
+  %204 = trunc i64 %196 to i32
+  %205 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %204
+  %206 = load i64, ptr %205, align 8
+  br label %207
 
-205:
-  %206 = phi i64 [ %204, %201 ], [ %194, %185 ]
-  %207 = xor i64 %206, %196
-  %208 = or i64 %207, %188
-  br label %209
+207:
+  %208 = phi i64 [ %206, %203 ], [ %196, %187 ]
+  %209 = xor i64 %208, %198
+  %210 = or i64 %209, %190
+  br label %211
 
-209:
-  %210 = phi i64 [ %200, %197 ], [ %186, %205 ]
-  %211 = phi i64 [ %188, %197 ], [ %208, %205 ]
-  %212 = mul nsw i64 %196, %187
-  %213 = add nuw nsw i64 %189, 1
-  %214 = icmp slt i64 %213, %210
-  br i1 %214, label %185, label %215
+211:
+  %212 = phi i64 [ %202, %199 ], [ %188, %207 ]
+  %213 = phi i64 [ %190, %199 ], [ %210, %207 ]
+  %214 = mul nsw i64 %198, %189
+  %215 = add nuw nsw i64 %191, 1
+  %216 = icmp slt i64 %215, %212
+  br i1 %216, label %187, label %217
 
-215:
-  %216 = phi i64 [ %211, %209 ], [ %157, %180 ], [ %157, %164 ], [ %177, %167 ]
-  %217 = phi i64 [ %212, %209 ], [ %182, %180 ], [ %102, %164 ], [ %102, %167 ]
-  %218 = getelementptr inbounds nuw i8, ptr %115, i32 24
-  %219 = load ptr, ptr %218, align 8
-  %220 = icmp eq ptr %219, null
-  br i1 %220, label %250, label %221
+217:
+  %218 = phi i64 [ %213, %211 ], [ %159, %182 ], [ %159, %166 ], [ %179, %169 ]
+  %219 = phi i64 [ %214, %211 ], [ %184, %182 ], [ %102, %166 ], [ %102, %169 ]
+  %220 = getelementptr inbounds nuw i8, ptr %115, i32 24
+  %221 = load ptr, ptr %220, align 8
+  %222 = icmp eq ptr %221, null
+  br i1 %222, label %252, label %223
 
-221:
-  %222 = load i32, ptr %123, align 4
-  %223 = icmp sgt i32 %222, 0
-  br i1 %223, label %224, label %250
+223:
+  %224 = load i32, ptr %123, align 4
+  %225 = icmp sgt i32 %224, 0
+  br i1 %225, label %226, label %252
 
-224:
-  %225 = zext nneg i32 %222 to i64
-  %226 = load ptr, ptr %158, align 4
-  br label %227
+226:
+  %227 = zext nneg i32 %224 to i64
+  %228 = load ptr, ptr %160, align 4
+  br label %229
 
-227:
-  %228 = phi i64 [ %225, %224 ], [ %231, %241 ]
-  %229 = phi i32 [ 1, %224 ], [ %243, %241 ]
-  %230 = phi i64 [ 1, %224 ], [ %244, %241 ]
-  %231 = add nsw i64 %228, -1
-  %232 = trunc i64 %231 to i32
-  %233 = getelementptr inbounds i64, ptr %226, i32 %232
-  %234 = load i64, ptr %233, align 8
-  %235 = icmp eq i64 %234, 1
-  br i1 %235, label %241, label %236
+229:
+  %230 = phi i64 [ %227, %226 ], [ %233, %243 ]
+  %231 = phi i32 [ 1, %226 ], [ %245, %243 ]
+  %232 = phi i64 [ 1, %226 ], [ %246, %243 ]
+  %233 = add nsw i64 %230, -1
+  %234 = trunc i64 %233 to i32
+  %235 = getelementptr inbounds i64, ptr %228, i32 %234
+  %236 = load i64, ptr %235, align 8
+  %237 = icmp eq i64 %236, 1
+  br i1 %237, label %243, label %238
 
-236:
-  %237 = getelementptr inbounds i64, ptr %219, i32 %232
-  %238 = load i64, ptr %237, align 8
-  %239 = icmp eq i64 %238, %230
-  %240 = zext i1 %239 to i32
-  br label %241
+238:
+  %239 = getelementptr inbounds i64, ptr %221, i32 %234
+  %240 = load i64, ptr %239, align 8
+  %241 = icmp eq i64 %240, %232
+  %242 = zext i1 %241 to i32
+  br label %243
 
-241:
-  %242 = phi i32 [ 1, %227 ], [ %240, %236 ]
-  %243 = and i32 %242, %229
-  %244 = mul nsw i64 %234, %230
-  %245 = icmp samesign ugt i64 %228, 1
-  br i1 %245, label %227, label %246
+243:
+  %244 = phi i32 [ 1, %229 ], [ %242, %238 ]
+  %245 = and i32 %244, %231
+  %246 = mul nsw i64 %236, %232
+  %247 = icmp samesign ugt i64 %230, 1
+  br i1 %247, label %229, label %248
 
-246:
-  %247 = icmp eq i32 %243, 0
-  %248 = icmp ne i64 %244, 0
-  %249 = select i1 %247, i1 %248, i1 false
-  br i1 %249, label %321, label %250
+248:
+  %249 = icmp eq i32 %245, 0
+  %250 = icmp ne i64 %246, 0
+  %251 = select i1 %249, i1 %250, i1 false
+  br i1 %251, label %323, label %252
 
-250:
-  %251 = load ptr, ptr %115, align 8
-  %252 = getelementptr inbounds nuw i8, ptr %115, i32 32
-  %253 = load i64, ptr %252, align 8
-  %254 = trunc i64 %253 to i32
-  %255 = getelementptr inbounds nuw i8, ptr %251, i32 %254
-  store ptr %255, ptr %100, align 8
-  %256 = ptrtoint ptr %255 to i32
-  %257 = zext i32 %256 to i64
-  %258 = getelementptr inbounds nuw i8, ptr %100, i32 8
-  store i64 %257, ptr %258, align 8
-  %259 = add nsw i64 %217, %257
-  %260 = getelementptr inbounds nuw i8, ptr %100, i32 16
+252:
+  %253 = load ptr, ptr %115, align 8
+  %254 = getelementptr inbounds nuw i8, ptr %115, i32 32
+  %255 = load i64, ptr %254, align 8
+  %256 = trunc i64 %255 to i32
+  %257 = getelementptr inbounds nuw i8, ptr %253, i32 %256
+  store ptr %257, ptr %100, align 8
+  %258 = ptrtoint ptr %257 to i32
+  %259 = zext i32 %258 to i64
+  %260 = getelementptr inbounds nuw i8, ptr %100, i32 8
   store i64 %259, ptr %260, align 8
-  %261 = getelementptr inbounds nuw i8, ptr %92, i32 56
-  %262 = load i64, ptr %261, align 8
-  %263 = add i64 %262, 4294967295
-  %264 = and i64 %263, %257
-  %265 = or i64 %264, %216
-  %266 = load i64, ptr %15, align 8
-  br label %267
+  %261 = add nsw i64 %219, %259
+  %262 = getelementptr inbounds nuw i8, ptr %100, i32 16
+  store i64 %261, ptr %262, align 8
+  %263 = getelementptr inbounds nuw i8, ptr %92, i32 56
+  %264 = load i64, ptr %263, align 8
+  %265 = add i64 %264, 4294967295
+  %266 = and i64 %265, %259
+  %267 = or i64 %266, %218
+  %268 = load i64, ptr %15, align 8
+  br label %269
 
-267:
-  %268 = phi i64 [ %266, %250 ], [ %91, %90 ]
-  %269 = phi i32 [ %156, %250 ], [ %95, %90 ]
-  %270 = phi i64 [ %265, %250 ], [ %93, %90 ]
-  %271 = add nuw nsw i64 %94, 1
-  %272 = load i64, ptr %92, align 8
-  %273 = trunc i64 %272 to i32
-  %274 = getelementptr inbounds i64, ptr %92, i32 %273
-  %275 = icmp slt i64 %271, %268
-  br i1 %275, label %90, label %276
-
-276:
-  %277 = icmp eq i64 %270, 0
-  br i1 %277, label %278, label %321
+269:
+  %270 = phi i64 [ %268, %252 ], [ %91, %90 ]
+  %271 = phi i32 [ %158, %252 ], [ %95, %90 ]
+  %272 = phi i64 [ %267, %252 ], [ %93, %90 ]
+  %273 = add nuw nsw i64 %94, 1
+  %274 = load i64, ptr %92, align 8
+  %275 = trunc i64 %274 to i32
+  %276 = getelementptr inbounds i64, ptr %92, i32 %275
+  %277 = icmp slt i64 %273, %270
+  br i1 %277, label %90, label %278
 
 278:
-  %279 = phi ptr [ %274, %276 ], [ %23, %84 ], [ %23, %26 ]
-  %280 = getelementptr inbounds nuw i8, ptr %4, i32 56
-  %281 = load i64, ptr %280, align 8
-  %282 = icmp sgt i64 %281, 0
-  br i1 %282, label %283, label %323
+  %279 = icmp eq i64 %272, 0
+  br i1 %279, label %280, label %323
 
-283:
-  %284 = load i64, ptr %9, align 8
-  %285 = and i64 %284, 1
-  %286 = icmp eq i64 %285, 0
-  br label %287
+280:
+  %281 = phi ptr [ %276, %278 ], [ %23, %84 ], [ %23, %26 ]
+  %282 = getelementptr inbounds nuw i8, ptr %4, i32 56
+  %283 = load i64, ptr %282, align 8
+  %284 = icmp sgt i64 %283, 0
+  br i1 %284, label %285, label %325
 
-287:
-  %288 = phi i64 [ 0, %283 ], [ %319, %318 ]
-  %289 = trunc i64 %288 to i32
-  %290 = getelementptr inbounds %struct.TernPair, ptr %279, i32 %289
-  %291 = load i64, ptr %290, align 8
-  %292 = trunc i64 %291 to i32
-  %293 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %292
-  %294 = getelementptr inbounds nuw i8, ptr %290, i32 8
-  %295 = load i64, ptr %294, align 8
-  %296 = trunc i64 %295 to i32
-  %297 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %296
-  %298 = getelementptr inbounds nuw i8, ptr %293, i32 8
-  %299 = load i64, ptr %298, align 8
-  %300 = getelementptr inbounds nuw i8, ptr %293, i32 16
+285:
+  %286 = load i64, ptr %9, align 8
+  %287 = and i64 %286, 1
+  %288 = icmp eq i64 %287, 0
+  br label %289
+
+289:
+  %290 = phi i64 [ 0, %285 ], [ %321, %320 ]
+  %291 = trunc i64 %290 to i32
+  %292 = getelementptr inbounds %struct.TernPair, ptr %281, i32 %291
+  %293 = load i64, ptr %292, align 8
+  %294 = trunc i64 %293 to i32
+  %295 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %294
+  %296 = getelementptr inbounds nuw i8, ptr %292, i32 8
+  %297 = load i64, ptr %296, align 8
+  %298 = trunc i64 %297 to i32
+  %299 = getelementptr inbounds %union.TernSlot, ptr %3, i32 %298
+  %300 = getelementptr inbounds nuw i8, ptr %295, i32 8
   %301 = load i64, ptr %300, align 8
-  %302 = getelementptr inbounds nuw i8, ptr %297, i32 8
+  %302 = getelementptr inbounds nuw i8, ptr %295, i32 16
   %303 = load i64, ptr %302, align 8
-  %304 = getelementptr inbounds nuw i8, ptr %297, i32 16
+  %304 = getelementptr inbounds nuw i8, ptr %299, i32 8
   %305 = load i64, ptr %304, align 8
-  br i1 %286, label %306, label %310
+  %306 = getelementptr inbounds nuw i8, ptr %299, i32 16
+  %307 = load i64, ptr %306, align 8
+  br i1 %288, label %308, label %312
 
-306:
-  %307 = load ptr, ptr %293, align 8
-  %308 = load ptr, ptr %297, align 8
-  %309 = icmp eq ptr %307, %308
-  br i1 %309, label %310, label %318
+308:
+  %309 = load ptr, ptr %295, align 8
+  %310 = load ptr, ptr %299, align 8
+  %311 = icmp eq ptr %309, %310
+  br i1 %311, label %312, label %320
 
-310:
-  %311 = icmp ugt i64 %301, %303
-  %312 = icmp ugt i64 %305, %299
-  %313 = select i1 %311, i1 %312, i1 false
-  %314 = icmp ne i64 %299, %301
+312:
+  %313 = icmp ugt i64 %303, %305
+  %314 = icmp ugt i64 %307, %301
   %315 = select i1 %313, i1 %314, i1 false
-  %316 = icmp ne i64 %303, %305
+  %316 = icmp ne i64 %301, %303
   %317 = select i1 %315, i1 %316, i1 false
-  br i1 %317, label %321, label %318
+  %318 = icmp ne i64 %305, %307
+  %319 = select i1 %317, i1 %318, i1 false
+  br i1 %319, label %323, label %320
 
-318:
-  %319 = add nuw nsw i64 %288, 1
-  %320 = icmp eq i64 %319, %281
-  br i1 %320, label %323, label %287
-
-321:
-  %322 = tail call fastcc i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3, ptr noundef %4, i32 noundef %5) #7
-  br label %323
+320:
+  %321 = add nuw nsw i64 %290, 1
+  %322 = icmp eq i64 %321, %283
+  br i1 %322, label %325, label %289
 
 323:
-  %324 = phi i32 [ %322, %321 ], [ 0, %278 ], [ 0, %318 ]
-  ret i32 %324
+  %324 = tail call fastcc i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3, ptr noundef %4, i32 noundef %5) #7
+  br label %325
+
+325:
+  %326 = phi i32 [ %324, %323 ], [ 0, %280 ], [ 0, %320 ]
+  ret i32 %326
 }
 
 declare void @llvm.lifetime.start.p0(ptr captures(none)) #1

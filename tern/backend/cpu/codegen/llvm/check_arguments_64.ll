@@ -36,21 +36,21 @@
 
 define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef captures(none) %3, ptr noundef %4, i32 noundef signext %5) local_unnamed_addr #0 {
   %7 = icmp eq i32 %5, 3
-  br i1 %7, label %8, label %310
+  br i1 %7, label %8, label %312
 
 8:
   %9 = getelementptr inbounds nuw i8, ptr %4, i64 32
   %10 = load i64, ptr %9, align 8
   %11 = and i64 %10, 4
   %12 = icmp eq i64 %11, 0
-  br i1 %12, label %310, label %13
+  br i1 %12, label %312, label %13
 
 13:
   %14 = sext i32 %2 to i64
   %15 = getelementptr inbounds nuw i8, ptr %4, i64 8
   %16 = load i64, ptr %15, align 8
   %17 = icmp eq i64 %16, %14
-  br i1 %17, label %18, label %310
+  br i1 %17, label %18, label %312
 
 18:
   %19 = getelementptr inbounds nuw i8, ptr %4, i64 64
@@ -63,7 +63,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
 
 25:
   %26 = icmp sgt i32 %2, 0
-  br i1 %26, label %27, label %270
+  br i1 %26, label %27, label %272
 
 27:
   %28 = phi i64 [ %72, %71 ], [ %14, %25 ]
@@ -81,19 +81,19 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %34 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
   %35 = load i32, ptr %34, align 8
   %36 = icmp eq i32 %35, 3
-  br i1 %36, label %63, label %310
+  br i1 %36, label %63, label %312
 
 37:
   %38 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
   %39 = load i32, ptr %38, align 8
   %40 = icmp eq i32 %39, 4
-  br i1 %40, label %63, label %310
+  br i1 %40, label %63, label %312
 
 41:
   %42 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
   %43 = load i32, ptr %42, align 8
   %44 = icmp eq i32 %43, 1
-  br i1 %44, label %45, label %310
+  br i1 %44, label %45, label %312
 
 45:
   %46 = getelementptr inbounds nuw i8, ptr %30, i64 40
@@ -124,7 +124,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %60 = phi i64 [ %55, %50 ], [ %58, %56 ]
   %61 = lshr i64 %60, %47
   %62 = icmp eq i64 %61, 0
-  br i1 %62, label %63, label %310
+  br i1 %62, label %63, label %312
 
 63:
   %64 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %29
@@ -148,7 +148,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
 77:
   %78 = phi i64 [ %14, %18 ], [ %72, %71 ]
   %79 = icmp sgt i64 %78, 0
-  br i1 %79, label %80, label %270
+  br i1 %79, label %80, label %272
 
 80:
   %81 = getelementptr inbounds nuw i8, ptr %4, i64 16
@@ -156,11 +156,11 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   br label %83
 
 83:
-  %84 = phi i64 [ %78, %80 ], [ %261, %260 ]
-  %85 = phi ptr [ %22, %80 ], [ %266, %260 ]
-  %86 = phi i64 [ 0, %80 ], [ %263, %260 ]
-  %87 = phi i64 [ 0, %80 ], [ %264, %260 ]
-  %88 = phi i32 [ -1, %80 ], [ %262, %260 ]
+  %84 = phi i64 [ %78, %80 ], [ %263, %262 ]
+  %85 = phi ptr [ %22, %80 ], [ %268, %262 ]
+  %86 = phi i64 [ 0, %80 ], [ %265, %262 ]
+  %87 = phi i64 [ 0, %80 ], [ %266, %262 ]
+  %88 = phi i32 [ -1, %80 ], [ %264, %262 ]
   %89 = getelementptr inbounds nuw i8, ptr %85, i64 112
   %90 = getelementptr inbounds nuw i8, ptr %85, i64 32
   %91 = load i64, ptr %90, align 8
@@ -170,12 +170,12 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %95 = getelementptr inbounds nuw i8, ptr %85, i64 24
   %96 = load i64, ptr %95, align 8
   %97 = icmp eq i64 %96, 5
-  br i1 %97, label %98, label %260
+  br i1 %97, label %98, label %262
 
 98:
   %99 = getelementptr inbounds nuw %struct.TernAny, ptr %1, i64 %87
   %100 = load i32, ptr %99, align 8
-  switch i32 %100, label %310 [
+  switch i32 %100, label %312 [
     i32 7, label %101
     i32 70, label %101
   ]
@@ -202,7 +202,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %120 = getelementptr inbounds nuw i8, ptr %85, i64 40
   %121 = load i64, ptr %120, align 8
   %122 = icmp eq i64 %119, %121
-  br i1 %122, label %123, label %310
+  br i1 %122, label %123, label %312
 
 123:
   %124 = getelementptr inbounds nuw i8, ptr %106, i64 16
@@ -211,7 +211,7 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %127 = getelementptr inbounds nuw i8, ptr %85, i64 48
   %128 = load i64, ptr %127, align 8
   %129 = icmp eq i64 %128, %126
-  br i1 %129, label %130, label %310
+  br i1 %129, label %130, label %312
 
 130:
   %131 = getelementptr inbounds nuw i8, ptr %106, i64 8
@@ -219,255 +219,259 @@ define hidden signext range(i32 -1, 1) i32 @tern_check_arguments(ptr noundef %0,
   %133 = sext i32 %132 to i64
   %134 = load i64, ptr %81, align 8
   %135 = icmp eq i64 %134, %133
-  br i1 %135, label %136, label %310
+  br i1 %135, label %136, label %312
 
 136:
   %137 = load i64, ptr %9, align 8
   %138 = and i64 %137, 2
   %139 = icmp eq i64 %138, 0
-  br i1 %139, label %140, label %155
+  br i1 %139, label %140, label %157
 
 140:
-  %141 = icmp slt i32 %88, 0
-  br i1 %141, label %142, label %148
+  %141 = getelementptr inbounds nuw i8, ptr %106, i64 12
+  %142 = load i32, ptr %141, align 4
+  %143 = icmp slt i32 %142, 0
+  br i1 %143, label %312, label %144
 
-142:
-  %143 = getelementptr inbounds nuw i8, ptr %106, i64 12
-  %144 = load i32, ptr %143, align 4
-  %145 = sext i32 %144 to i64
-  %146 = load i64, ptr %82, align 8
-  %147 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %146
-  store i64 %145, ptr %147, align 8
-  br label %148
+144:
+  %145 = icmp slt i32 %88, 0
+  br i1 %145, label %146, label %151
 
-148:
-  %149 = phi i32 [ %144, %142 ], [ %88, %140 ]
-  %150 = getelementptr inbounds nuw i8, ptr %106, i64 12
-  %151 = load i32, ptr %150, align 4
-  %152 = xor i32 %151, %149
-  %153 = sext i32 %152 to i64
-  %154 = or i64 %86, %153
-  br label %155
+146:
+  %147 = zext nneg i32 %142 to i64
+  %148 = load i64, ptr %82, align 8
+  %149 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %148
+  store i64 %147, ptr %149, align 8
+  %150 = load i32, ptr %141, align 4
+  br label %151
 
-155:
-  %156 = phi i32 [ %88, %136 ], [ %149, %148 ]
-  %157 = phi i64 [ %86, %136 ], [ %154, %148 ]
-  %158 = getelementptr inbounds nuw i8, ptr %106, i64 24
-  %159 = load ptr, ptr %158, align 8
-  %160 = getelementptr inbounds nuw i8, ptr %85, i64 72
-  %161 = load i64, ptr %160, align 8
-  %162 = and i64 %161, 4
-  %163 = icmp eq i64 %162, 0
-  br i1 %163, label %179, label %164
+151:
+  %152 = phi i32 [ %150, %146 ], [ %142, %144 ]
+  %153 = phi i32 [ %142, %146 ], [ %88, %144 ]
+  %154 = xor i32 %153, %152
+  %155 = sext i32 %154 to i64
+  %156 = or i64 %86, %155
+  br label %157
 
-164:
-  %165 = load i64, ptr %127, align 8
-  %166 = icmp sgt i64 %165, 0
-  br i1 %166, label %167, label %211
+157:
+  %158 = phi i32 [ %88, %136 ], [ %153, %151 ]
+  %159 = phi i64 [ %86, %136 ], [ %156, %151 ]
+  %160 = getelementptr inbounds nuw i8, ptr %106, i64 24
+  %161 = load ptr, ptr %160, align 8
+  %162 = getelementptr inbounds nuw i8, ptr %85, i64 72
+  %163 = load i64, ptr %162, align 8
+  %164 = and i64 %163, 4
+  %165 = icmp eq i64 %164, 0
+  br i1 %165, label %181, label %166
 
-167:
-  %168 = phi i64 [ %176, %167 ], [ %157, %164 ]
-  %169 = phi i64 [ %177, %167 ], [ 0, %164 ]
-  %170 = getelementptr inbounds nuw i64, ptr %159, i64 %169
-  %171 = load i64, ptr %170, align 8
-  %172 = getelementptr inbounds nuw %struct.TernNumber, ptr %89, i64 %169
-  %173 = getelementptr inbounds nuw i8, ptr %172, i64 8
-  %174 = load i64, ptr %173, align 8
-  %175 = xor i64 %174, %171
-  %176 = or i64 %175, %168
-  %177 = add nuw nsw i64 %169, 1
-  %178 = icmp eq i64 %177, %165
-  br i1 %178, label %211, label %167
+166:
+  %167 = load i64, ptr %127, align 8
+  %168 = icmp sgt i64 %167, 0
+  br i1 %168, label %169, label %213
 
-179:
-  %180 = getelementptr inbounds nuw i8, ptr %85, i64 64
-  %181 = load i64, ptr %180, align 8
-  %182 = load i64, ptr %127, align 8
-  %183 = icmp sgt i64 %182, 0
-  br i1 %183, label %184, label %211
+169:
+  %170 = phi i64 [ %178, %169 ], [ %159, %166 ]
+  %171 = phi i64 [ %179, %169 ], [ 0, %166 ]
+  %172 = getelementptr inbounds nuw i64, ptr %161, i64 %171
+  %173 = load i64, ptr %172, align 8
+  %174 = getelementptr inbounds nuw %struct.TernNumber, ptr %89, i64 %171
+  %175 = getelementptr inbounds nuw i8, ptr %174, i64 8
+  %176 = load i64, ptr %175, align 8
+  %177 = xor i64 %176, %173
+  %178 = or i64 %177, %170
+  %179 = add nuw nsw i64 %171, 1
+  %180 = icmp eq i64 %179, %167
+  br i1 %180, label %213, label %169
 
-184:
-  %185 = phi i64 [ %206, %205 ], [ %182, %179 ]
-  %186 = phi i64 [ %208, %205 ], [ %181, %179 ]
-  %187 = phi i64 [ %207, %205 ], [ %157, %179 ]
-  %188 = phi i64 [ %209, %205 ], [ 0, %179 ]
-  %189 = getelementptr inbounds nuw %struct.TernNumber, ptr %89, i64 %188
-  %190 = load i64, ptr %189, align 8
-  %191 = getelementptr inbounds nuw i8, ptr %189, i64 8
+181:
+  %182 = getelementptr inbounds nuw i8, ptr %85, i64 64
+  %183 = load i64, ptr %182, align 8
+  %184 = load i64, ptr %127, align 8
+  %185 = icmp sgt i64 %184, 0
+  br i1 %185, label %186, label %213
+
+186:
+  %187 = phi i64 [ %208, %207 ], [ %184, %181 ]
+  %188 = phi i64 [ %210, %207 ], [ %183, %181 ]
+  %189 = phi i64 [ %209, %207 ], [ %159, %181 ]
+  %190 = phi i64 [ %211, %207 ], [ 0, %181 ]
+  %191 = getelementptr inbounds nuw %struct.TernNumber, ptr %89, i64 %190
   %192 = load i64, ptr %191, align 8
-  %193 = getelementptr inbounds nuw i64, ptr %159, i64 %188
+  %193 = getelementptr inbounds nuw i8, ptr %191, i64 8
   %194 = load i64, ptr %193, align 8
-  switch i64 %190, label %198 [
-    i64 2, label %195
-    i64 0, label %201
+  %195 = getelementptr inbounds nuw i64, ptr %161, i64 %190
+  %196 = load i64, ptr %195, align 8
+  switch i64 %192, label %200 [
+    i64 2, label %197
+    i64 0, label %203
   ]
 
-195:
-  %196 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %192
-  store i64 %194, ptr %196, align 8
-  %197 = load i64, ptr %127, align 8
-  br label %205
+197:
+  %198 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %194
+  store i64 %196, ptr %198, align 8
+  %199 = load i64, ptr %127, align 8
+  br label %207
 
-198:
-  %199 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %192
-  %200 = load i64, ptr %199, align 8
-  br label %201
+200:
+  %201 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %194
+  %202 = load i64, ptr %201, align 8
+  br label %203
 
-201:
-  %202 = phi i64 [ %200, %198 ], [ %192, %184 ]
-  %203 = xor i64 %202, %194
-  %204 = or i64 %203, %187
-  br label %205
+203:
+  %204 = phi i64 [ %202, %200 ], [ %194, %186 ]
+  %205 = xor i64 %204, %196
+  %206 = or i64 %205, %189
+  br label %207
 
-205:
-  %206 = phi i64 [ %197, %195 ], [ %185, %201 ]
-  %207 = phi i64 [ %187, %195 ], [ %204, %201 ]
-  %208 = mul nsw i64 %194, %186
-  %209 = add nuw nsw i64 %188, 1
-  %210 = icmp slt i64 %209, %206
-  br i1 %210, label %184, label %211
+207:
+  %208 = phi i64 [ %199, %197 ], [ %187, %203 ]
+  %209 = phi i64 [ %189, %197 ], [ %206, %203 ]
+  %210 = mul nsw i64 %196, %188
+  %211 = add nuw nsw i64 %190, 1
+  %212 = icmp slt i64 %211, %208
+  br i1 %212, label %186, label %213
 
-211:
-  %212 = phi i64 [ %207, %205 ], [ %157, %179 ], [ %157, %164 ], [ %176, %167 ]
-  %213 = phi i64 [ %208, %205 ], [ %181, %179 ], [ %94, %164 ], [ %94, %167 ]
-  %214 = getelementptr inbounds nuw i8, ptr %106, i64 32
-  %215 = load ptr, ptr %214, align 8
-  %216 = icmp eq ptr %215, null
-  br i1 %216, label %245, label %217
+213:
+  %214 = phi i64 [ %209, %207 ], [ %159, %181 ], [ %159, %166 ], [ %178, %169 ]
+  %215 = phi i64 [ %210, %207 ], [ %183, %181 ], [ %94, %166 ], [ %94, %169 ]
+  %216 = getelementptr inbounds nuw i8, ptr %106, i64 32
+  %217 = load ptr, ptr %216, align 8
+  %218 = icmp eq ptr %217, null
+  br i1 %218, label %247, label %219
 
-217:
-  %218 = load i32, ptr %124, align 8
-  %219 = icmp sgt i32 %218, 0
-  br i1 %219, label %220, label %245
+219:
+  %220 = load i32, ptr %124, align 8
+  %221 = icmp sgt i32 %220, 0
+  br i1 %221, label %222, label %247
 
-220:
-  %221 = zext nneg i32 %218 to i64
-  %222 = load ptr, ptr %158, align 8
-  br label %223
+222:
+  %223 = zext nneg i32 %220 to i64
+  %224 = load ptr, ptr %160, align 8
+  br label %225
 
-223:
-  %224 = phi i64 [ %221, %220 ], [ %227, %236 ]
-  %225 = phi i32 [ 1, %220 ], [ %238, %236 ]
-  %226 = phi i64 [ 1, %220 ], [ %239, %236 ]
-  %227 = add nsw i64 %224, -1
-  %228 = getelementptr inbounds i64, ptr %222, i64 %227
-  %229 = load i64, ptr %228, align 8
-  %230 = icmp eq i64 %229, 1
-  br i1 %230, label %236, label %231
+225:
+  %226 = phi i64 [ %223, %222 ], [ %229, %238 ]
+  %227 = phi i32 [ 1, %222 ], [ %240, %238 ]
+  %228 = phi i64 [ 1, %222 ], [ %241, %238 ]
+  %229 = add nsw i64 %226, -1
+  %230 = getelementptr inbounds i64, ptr %224, i64 %229
+  %231 = load i64, ptr %230, align 8
+  %232 = icmp eq i64 %231, 1
+  br i1 %232, label %238, label %233
 
-231:
-  %232 = getelementptr inbounds i64, ptr %215, i64 %227
-  %233 = load i64, ptr %232, align 8
-  %234 = icmp eq i64 %233, %226
-  %235 = zext i1 %234 to i32
-  br label %236
+233:
+  %234 = getelementptr inbounds i64, ptr %217, i64 %229
+  %235 = load i64, ptr %234, align 8
+  %236 = icmp eq i64 %235, %228
+  %237 = zext i1 %236 to i32
+  br label %238
 
-236:
-  %237 = phi i32 [ 1, %223 ], [ %235, %231 ]
-  %238 = and i32 %237, %225
-  %239 = mul nsw i64 %229, %226
-  %240 = icmp samesign ugt i64 %224, 1
-  br i1 %240, label %223, label %241
+238:
+  %239 = phi i32 [ 1, %225 ], [ %237, %233 ]
+  %240 = and i32 %239, %227
+  %241 = mul nsw i64 %231, %228
+  %242 = icmp samesign ugt i64 %226, 1
+  br i1 %242, label %225, label %243
 
-241:
-  %242 = icmp eq i32 %238, 0
-  %243 = icmp ne i64 %239, 0
-  %244 = select i1 %242, i1 %243, i1 false
-  br i1 %244, label %310, label %245
+243:
+  %244 = icmp eq i32 %240, 0
+  %245 = icmp ne i64 %241, 0
+  %246 = select i1 %244, i1 %245, i1 false
+  br i1 %246, label %312, label %247
 
-245:
-  %246 = load ptr, ptr %106, align 8
-  %247 = getelementptr inbounds nuw i8, ptr %106, i64 40
-  %248 = load i64, ptr %247, align 8
-  %249 = getelementptr inbounds nuw i8, ptr %246, i64 %248
-  store ptr %249, ptr %92, align 8
-  %250 = ptrtoint ptr %249 to i64
-  %251 = getelementptr inbounds nuw i8, ptr %92, i64 8
-  store i64 %250, ptr %251, align 8
-  %252 = add nsw i64 %213, %250
-  %253 = getelementptr inbounds nuw i8, ptr %92, i64 16
+247:
+  %248 = load ptr, ptr %106, align 8
+  %249 = getelementptr inbounds nuw i8, ptr %106, i64 40
+  %250 = load i64, ptr %249, align 8
+  %251 = getelementptr inbounds nuw i8, ptr %248, i64 %250
+  store ptr %251, ptr %92, align 8
+  %252 = ptrtoint ptr %251 to i64
+  %253 = getelementptr inbounds nuw i8, ptr %92, i64 8
   store i64 %252, ptr %253, align 8
-  %254 = getelementptr inbounds nuw i8, ptr %85, i64 56
-  %255 = load i64, ptr %254, align 8
-  %256 = add nsw i64 %255, -1
-  %257 = and i64 %256, %250
-  %258 = or i64 %257, %212
-  %259 = load i64, ptr %15, align 8
-  br label %260
+  %254 = add nsw i64 %215, %252
+  %255 = getelementptr inbounds nuw i8, ptr %92, i64 16
+  store i64 %254, ptr %255, align 8
+  %256 = getelementptr inbounds nuw i8, ptr %85, i64 56
+  %257 = load i64, ptr %256, align 8
+  %258 = add nsw i64 %257, -1
+  %259 = and i64 %258, %252
+  %260 = or i64 %259, %214
+  %261 = load i64, ptr %15, align 8
+  br label %262
 
-260:
-  %261 = phi i64 [ %259, %245 ], [ %84, %83 ]
-  %262 = phi i32 [ %156, %245 ], [ %88, %83 ]
-  %263 = phi i64 [ %258, %245 ], [ %86, %83 ]
-  %264 = add nuw nsw i64 %87, 1
-  %265 = load i64, ptr %85, align 8
-  %266 = getelementptr inbounds i64, ptr %85, i64 %265
-  %267 = icmp slt i64 %264, %261
-  br i1 %267, label %83, label %268
-
-268:
-  %269 = icmp eq i64 %263, 0
-  br i1 %269, label %270, label %310
+262:
+  %263 = phi i64 [ %261, %247 ], [ %84, %83 ]
+  %264 = phi i32 [ %158, %247 ], [ %88, %83 ]
+  %265 = phi i64 [ %260, %247 ], [ %86, %83 ]
+  %266 = add nuw nsw i64 %87, 1
+  %267 = load i64, ptr %85, align 8
+  %268 = getelementptr inbounds i64, ptr %85, i64 %267
+  %269 = icmp slt i64 %266, %263
+  br i1 %269, label %83, label %270
 
 270:
-  %271 = phi ptr [ %266, %268 ], [ %22, %77 ], [ %22, %25 ]
-  %272 = getelementptr inbounds nuw i8, ptr %4, i64 56
-  %273 = load i64, ptr %272, align 8
-  %274 = icmp sgt i64 %273, 0
-  br i1 %274, label %275, label %312
+  %271 = icmp eq i64 %265, 0
+  br i1 %271, label %272, label %312
 
-275:
-  %276 = load i64, ptr %9, align 8
-  %277 = and i64 %276, 1
-  %278 = icmp eq i64 %277, 0
-  br label %279
+272:
+  %273 = phi ptr [ %268, %270 ], [ %22, %77 ], [ %22, %25 ]
+  %274 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  %275 = load i64, ptr %274, align 8
+  %276 = icmp sgt i64 %275, 0
+  br i1 %276, label %277, label %314
 
-279:
-  %280 = phi i64 [ 0, %275 ], [ %308, %307 ]
-  %281 = getelementptr inbounds nuw %struct.TernPair, ptr %271, i64 %280
-  %282 = load i64, ptr %281, align 8
-  %283 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %282
-  %284 = getelementptr inbounds nuw i8, ptr %281, i64 8
-  %285 = load i64, ptr %284, align 8
-  %286 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %285
-  %287 = getelementptr inbounds nuw i8, ptr %283, i64 8
-  %288 = load i64, ptr %287, align 8
-  %289 = getelementptr inbounds nuw i8, ptr %283, i64 16
+277:
+  %278 = load i64, ptr %9, align 8
+  %279 = and i64 %278, 1
+  %280 = icmp eq i64 %279, 0
+  br label %281
+
+281:
+  %282 = phi i64 [ 0, %277 ], [ %310, %309 ]
+  %283 = getelementptr inbounds nuw %struct.TernPair, ptr %273, i64 %282
+  %284 = load i64, ptr %283, align 8
+  %285 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %284
+  %286 = getelementptr inbounds nuw i8, ptr %283, i64 8
+  %287 = load i64, ptr %286, align 8
+  %288 = getelementptr inbounds %union.TernSlot, ptr %3, i64 %287
+  %289 = getelementptr inbounds nuw i8, ptr %285, i64 8
   %290 = load i64, ptr %289, align 8
-  %291 = getelementptr inbounds nuw i8, ptr %286, i64 8
+  %291 = getelementptr inbounds nuw i8, ptr %285, i64 16
   %292 = load i64, ptr %291, align 8
-  %293 = getelementptr inbounds nuw i8, ptr %286, i64 16
+  %293 = getelementptr inbounds nuw i8, ptr %288, i64 8
   %294 = load i64, ptr %293, align 8
-  br i1 %278, label %295, label %299
+  %295 = getelementptr inbounds nuw i8, ptr %288, i64 16
+  %296 = load i64, ptr %295, align 8
+  br i1 %280, label %297, label %301
 
-295:
-  %296 = load ptr, ptr %283, align 8
-  %297 = load ptr, ptr %286, align 8
-  %298 = icmp eq ptr %296, %297
-  br i1 %298, label %299, label %307
+297:
+  %298 = load ptr, ptr %285, align 8
+  %299 = load ptr, ptr %288, align 8
+  %300 = icmp eq ptr %298, %299
+  br i1 %300, label %301, label %309
 
-299:
-  %300 = icmp ugt i64 %290, %292
-  %301 = icmp ugt i64 %294, %288
-  %302 = select i1 %300, i1 %301, i1 false
-  %303 = icmp ne i64 %288, %290
+301:
+  %302 = icmp ugt i64 %292, %294
+  %303 = icmp ugt i64 %296, %290
   %304 = select i1 %302, i1 %303, i1 false
-  %305 = icmp ne i64 %292, %294
+  %305 = icmp ne i64 %290, %292
   %306 = select i1 %304, i1 %305, i1 false
-  br i1 %306, label %310, label %307
+  %307 = icmp ne i64 %294, %296
+  %308 = select i1 %306, i1 %307, i1 false
+  br i1 %308, label %312, label %309
 
-307:
-  %308 = add nuw nsw i64 %280, 1
-  %309 = icmp eq i64 %308, %273
-  br i1 %309, label %312, label %279
-
-310:
-  %311 = tail call fastcc signext i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef %3, ptr noundef %4, i32 noundef signext %5) #7
-  br label %312
+309:
+  %310 = add nuw nsw i64 %282, 1
+  %311 = icmp eq i64 %310, %275
+  br i1 %311, label %314, label %281
 
 312:
-  %313 = phi i32 [ %311, %310 ], [ 0, %270 ], [ 0, %307 ]
-  ret i32 %313
+  %313 = tail call fastcc signext i32 @tern_check_in_order(ptr noundef %0, ptr noundef %1, i32 noundef signext %2, ptr noundef %3, ptr noundef %4, i32 noundef signext %5) #7
+  br label %314
+
+314:
+  %315 = phi i32 [ %313, %312 ], [ 0, %272 ], [ 0, %309 ]
+  ret i32 %315
 }
 
 declare void @llvm.lifetime.start.p0(ptr captures(none)) #1
