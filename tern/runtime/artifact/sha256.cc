@@ -30,7 +30,13 @@ constexpr uint32_t kRound[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-// Blocks of 64 bytes, one after the other.
+// FIPS 180-4, 5.3.3.
+constexpr uint32_t kStart[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+
+constexpr size_t kBlock = 64;  // bytes
+
+// Blocks, one after the other.
 using HashBlocks = void (*)(uint32_t* state, const char* bytes, size_t blocks);
 
 void HashBlock(uint32_t* state, const char* bytes) {
@@ -102,6 +108,69 @@ __attribute__((target("sha,sse4.1"))) void HashBlocksByMachine(uint32_t* state, 
   std::memcpy(state, result, sizeof result);
 }
 
+using Words = __m256i;  // one of each text
+
+__attribute__((target("avx2"))) inline Words Rotated(Words x, int bits) {
+  return _mm256_or_si256(_mm256_srli_epi32(x, bits), _mm256_slli_epi32(x, 32 - bits));
+}
+__attribute__((target("avx2"))) inline Words Xor(Words a, Words b, Words c) {
+  return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
+}
+__attribute__((target("avx2"))) inline Words Sum(Words a, Words b) {
+  return _mm256_add_epi32(a, b);
+}
+
+// As HashBlock, of blocks of all texts.
+__attribute__((target("avx2"))) void HashBeside(uint32_t (*state)[Sha256Lanes::kMost],
+                                                const char* const* bytes, size_t size) {
+  static_assert(Sha256Lanes::kMost * 4 == sizeof(Words));
+  const Words big_endian = _mm256_broadcastsi128_si256(
+      _mm_set_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203));
+  for (size_t at = 0; at < size; at += kBlock) {
+    auto word = [&](size_t text, int i) {
+      int32_t value;
+      std::memcpy(&value, bytes[text] + at + static_cast<size_t>(4 * i), sizeof value);
+      return value;
+    };
+    Words w[16], s[8];
+    for (int i = 0; i < 16; ++i)
+      w[i] = _mm256_shuffle_epi8(
+          _mm256_setr_epi32(word(0, i), word(1, i), word(2, i), word(3, i), word(4, i), word(5, i),
+                            word(6, i), word(7, i)),
+          big_endian);
+    for (int i = 0; i < 8; ++i)
+      s[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(state[i]));
+#pragma GCC unroll 64
+    for (int i = 0; i < 64; ++i) {
+      Words& now = w[i % 16];
+      if (i >= 16) {
+        Words x = w[(i + 1) % 16], y = w[(i + 14) % 16];
+        now = Sum(Sum(now, w[(i + 9) % 16]),
+                  Sum(Xor(Rotated(x, 7), Rotated(x, 18), _mm256_srli_epi32(x, 3)),
+                      Xor(Rotated(y, 17), Rotated(y, 19), _mm256_srli_epi32(y, 10))));
+      }
+      // The letters of the standard move on by one place in each round.
+      auto at_letter = [&](int letter) -> Words& { return s[(letter + 64 - i) % 8]; };
+      Words a = at_letter(0), b = at_letter(1), c = at_letter(2), e = at_letter(4),
+            f = at_letter(5), g = at_letter(6), h = at_letter(7);
+      Words choice = _mm256_xor_si256(g, _mm256_and_si256(e, _mm256_xor_si256(f, g)));
+      Words majority =
+          _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(c, _mm256_or_si256(a, b)));
+      Words k = _mm256_set1_epi32(static_cast<int>(kRound[i]));
+      Words t1 = Sum(Sum(Sum(h, now), Sum(choice, k)),
+                     Xor(Rotated(e, 6), Rotated(e, 11), Rotated(e, 25)));
+      Words t2 = Sum(Xor(Rotated(a, 2), Rotated(a, 13), Rotated(a, 22)), majority);
+      at_letter(3) = Sum(at_letter(3), t1);
+      at_letter(7) = Sum(t1, t2);
+    }
+    for (int i = 0; i < 8; ++i) {
+      auto* place = reinterpret_cast<__m256i*>(state[i]);
+      _mm256_storeu_si256(place, Sum(s[i], _mm256_loadu_si256(place)));
+    }
+  }
+}
+bool MachineHasVectors() { return __builtin_cpu_supports("avx2"); }
+
 bool MachineHashes() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kShuffle = 1u << 9, kSse41 = 1u << 19, kSha = 1u << 29;
@@ -140,16 +209,41 @@ constexpr HashBlocks HashBlocksByMachine = HashBlocksPlain;
 bool MachineHashes() { return false; }
 #endif
 
-std::atomic<bool> use_plain = false;
+#if !defined(__x86_64__)
+void HashBeside(uint32_t (*)[Sha256Lanes::kMost], const char* const*, size_t) {}
+bool MachineHasVectors() { return false; }
+#endif
+
+std::atomic<Sha256By> chosen = Sha256By::kBest;
 
 void HashAll(uint32_t* state, const char* bytes, size_t blocks) {
   static const HashBlocks best = MachineHashes() ? HashBlocksByMachine : HashBlocksPlain;
-  (use_plain ? &HashBlocksPlain : best)(state, bytes, blocks);
+  (chosen == Sha256By::kBest ? best : &HashBlocksPlain)(state, bytes, blocks);
+}
+
+bool UseVectors() {
+  static const bool has = MachineHasVectors(), pays = has && !MachineHashes();
+  Sha256By by = chosen;
+  return by == Sha256By::kVectors ? has : by == Sha256By::kBest && pays;
+}
+
+// The last 8 bytes of the last block: how many bits there are.
+void PutLength(uint64_t bytes, char* out) {
+  for (int i = 0; i < 8; ++i) out[i] = static_cast<char>(bytes * 8 >> (56 - 8 * i));
+}
+
+std::string DigestOf(const uint32_t* state) {
+  std::string digest;
+  for (int i = 0; i < 8; ++i)
+    for (int shift = 24; shift >= 0; shift -= 8) digest += static_cast<char>(state[i] >> shift);
+  return digest;
 }
 
 }  // namespace
 
-void UsePlainSha256(bool plain) { use_plain = plain; }
+void UseSha256(Sha256By by) { chosen = by; }
+
+Sha256Stream::Sha256Stream() { std::copy_n(kStart, 8, state_); }
 
 void Sha256Stream::Update(std::string_view bytes) {
   total_ += bytes.size();
@@ -172,16 +266,47 @@ void Sha256Stream::Update(std::string_view bytes) {
 }
 
 std::string Sha256Stream::Finish() {
-  uint64_t bits = total_ * 8;
+  char length[8];
+  PutLength(total_, length);
   Update(std::string_view("\x80", 1));
   while (filled_ != kBlock - 8) Update(std::string_view("\0", 1));
-  char length[8];
-  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(bits >> (56 - 8 * i));
   Update(std::string_view(length, 8));
-  std::string digest;
-  for (uint32_t word : state_)
-    for (int shift = 24; shift >= 0; shift -= 8) digest += static_cast<char>(word >> shift);
-  return digest;
+  return DigestOf(state_);
+}
+
+Sha256Lanes::Sha256Lanes(size_t count) : count_(count) {
+  for (int i = 0; i < 8; ++i) std::fill_n(state_[i], kMost, kStart[i]);
+}
+
+void Sha256Lanes::Update(const char* const* bytes, size_t size) {
+  total_ += size;
+  if (UseVectors()) {
+    const char* all[kMost];
+    for (size_t text = 0; text < kMost; ++text) all[text] = bytes[text < count_ ? text : 0];
+    HashBeside(state_, all, size);
+    return;
+  }
+  for (size_t text = 0; text < count_; ++text) {
+    uint32_t state[8];
+    for (int i = 0; i < 8; ++i) state[i] = state_[i][text];
+    HashAll(state, bytes[text], size / kBlock);
+    for (int i = 0; i < 8; ++i) state_[i][text] = state[i];
+  }
+}
+
+std::vector<std::string> Sha256Lanes::Finish() {
+  char end[kBlock] = {'\x80'};
+  PutLength(total_, end + kBlock - 8);
+  const char* ends[kMost];
+  std::fill_n(ends, kMost, end);
+  Update(ends, kBlock);
+  std::vector<std::string> digests;
+  for (size_t text = 0; text < count_; ++text) {
+    uint32_t state[8];
+    for (int i = 0; i < 8; ++i) state[i] = state_[i][text];
+    digests.push_back(DigestOf(state));
+  }
+  return digests;
 }
 
 std::string Sha256(std::initializer_list<std::string_view> parts) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tern::runtime {
 
@@ -17,22 +18,41 @@ std::string Sha256(std::initializer_list<std::string_view> parts);
 // The same of bytes that come one after the other.
 class Sha256Stream {
  public:
+  Sha256Stream();
   void Update(std::string_view bytes);
   // Once, at the end.
   std::string Finish();
 
  private:
   static constexpr size_t kBlock = 64;
-  uint32_t state_[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  uint32_t state_[8];
   char buffer_[kBlock];
   size_t filled_ = 0;
   uint64_t total_ = 0;
 };
 
-// How blocks are hashed: by instructions of the machine, where it has them, or by plain code. For
-// tests.
-void UsePlainSha256(bool plain);
+// Of several texts of one length, side by side: in vectors, where the machine has no instructions
+// for the hash. Four times as fast as one after the other.
+class Sha256Lanes {
+ public:
+  static constexpr size_t kMost = 8;
+  // Of up to kMost texts.
+  explicit Sha256Lanes(size_t count);
+  // What comes next of each, as many bytes of one as of the others: a multiple of 64.
+  void Update(const char* const* bytes, size_t size);
+  // Once, at the end: one for each.
+  std::vector<std::string> Finish();
+
+ private:
+  size_t count_;
+  uint64_t total_ = 0;
+  uint32_t state_[8][kMost];  // the words of all texts, beside each other
+};
+
+// How blocks are hashed: the best way of the machine, as if it had vectors alone, or by plain code.
+// For tests.
+enum class Sha256By { kBest, kVectors, kPlain };
+void UseSha256(Sha256By by);
 
 std::string ToHex(std::string_view bytes);
 

@@ -24,10 +24,33 @@ TEST(Sha256, PlainCodeAgrees) {
   for (size_t size = 0; size < text.size(); size += 61) {
     std::string_view part = std::string_view(text).substr(0, size);
     std::string digest = Sha256(part);
-    UsePlainSha256(true);
+    UseSha256(Sha256By::kPlain);
     EXPECT_EQ(Sha256(part), digest) << size;
-    UsePlainSha256(false);
+    UseSha256(Sha256By::kBest);
   }
+}
+
+// Texts side by side, which come in two parts.
+TEST(Sha256, LanesAgree) {
+  std::string text;
+  for (unsigned i = 0; i < 5000; ++i) text += static_cast<char>(i * 2654435761u >> 13);
+  for (Sha256By by : {Sha256By::kBest, Sha256By::kVectors, Sha256By::kPlain})
+    for (size_t count = 1; count <= Sha256Lanes::kMost; ++count)
+      for (size_t size : {0, 64, 128, 1984}) {
+        UseSha256(by);
+        Sha256Lanes lanes(count);
+        std::vector<const char*> first, second;
+        std::vector<std::string> digests;
+        for (size_t i = 0; i < count; ++i) {
+          first.push_back(text.data() + i * 257);
+          second.push_back(first.back() + size);
+          digests.push_back(Sha256(text.substr(i * 257, size + 64)));
+        }
+        lanes.Update(first.data(), size);
+        lanes.Update(second.data(), 64);
+        EXPECT_EQ(lanes.Finish(), digests) << count << " of " << size;
+        UseSha256(Sha256By::kBest);
+      }
 }
 
 TEST(Sha256, PartsAreOneText) {

@@ -21,6 +21,10 @@ constexpr uint64_t kMostRank = 32;
 // Of the thread that checks weights beside their use: kernels come first.
 constexpr int kNice = 10;
 
+// Bytes of a piece that are hashed with as many of others: all of them stay in L2.
+constexpr uint64_t kHashedAtOnce = 16 << 10;
+static_assert(kWeightsPiece % kHashedAtOnce == 0);
+
 uint64_t AlignUp(uint64_t offset) {
   return (offset + kWeightsAlignment - 1) / kWeightsAlignment * kWeightsAlignment;
 }
@@ -34,6 +38,31 @@ uint64_t BytesOf(const std::string& name, DataType dtype, const std::vector<int6
                count <= int64_t{1} << 56)
         << "weight " << name << ": shape " << ffi::ShapeText(shape) << " is not legal";
   return static_cast<uint64_t>(dtype.BytesOf(count));
+}
+
+// Of pieces `begin` to `end` of so many bytes, calls found(piece, hash). bytes(from, to, &copy)
+// returns those bytes, which it may have put into `copy`.
+template <typename Bytes, typename Found>
+void HashPieces(uint64_t data_bytes, uint64_t begin, uint64_t end, const Bytes& bytes,
+                const Found& found) {
+  const uint64_t whole = std::min(end, data_bytes / kWeightsPiece);
+  std::string copies[Sha256Lanes::kMost];
+  for (uint64_t first = begin; first < whole; first += Sha256Lanes::kMost) {
+    uint64_t count = std::min<uint64_t>(Sha256Lanes::kMost, whole - first);
+    Sha256Lanes lanes(count);
+    for (uint64_t at = 0; at < kWeightsPiece; at += kHashedAtOnce) {
+      const char* parts[Sha256Lanes::kMost];
+      for (uint64_t i = 0; i < count; ++i) {
+        uint64_t from = (first + i) * kWeightsPiece + at;
+        parts[i] = bytes(from, from + kHashedAtOnce, &copies[i]).data();
+      }
+      lanes.Update(parts, kHashedAtOnce);
+    }
+    std::vector<std::string> hashes = lanes.Finish();
+    for (uint64_t i = 0; i < count; ++i) found(first + i, std::move(hashes[i]));
+  }
+  // The last one is shorter.
+  if (whole < end) found(whole, Sha256(bytes(whole * kWeightsPiece, data_bytes, &copies[0])));
 }
 
 }  // namespace
@@ -111,15 +140,21 @@ WeightsWriter::WeightsWriter(std::vector<Weight> weights) {
     offsets_.push_back(offset);
     weights_.push_back(std::move(weight));
   }
-  table_.hashes.resize(PieceCount(table_.data_bytes));
-  ParallelFor(static_cast<int64_t>(table_.hashes.size()), [&](int64_t begin, int64_t end) {
-    for (int64_t piece = begin; piece < end; ++piece) {
-      Sha256Stream stream;
-      uint64_t first = static_cast<uint64_t>(piece) * kWeightsPiece;
-      WriteData(first, std::min(first + kWeightsPiece, table_.data_bytes),
-                [&](std::string_view part) { stream.Update(part); });
-      table_.hashes[static_cast<size_t>(piece)] = stream.Finish();
-    }
+  const uint64_t pieces = PieceCount(table_.data_bytes);
+  table_.hashes.resize(pieces);
+  // Pieces of a thread that are hashed side by side.
+  const auto threads = static_cast<uint64_t>(std::max(1, NumThreads()));
+  const uint64_t group =
+      std::clamp<uint64_t>((pieces + threads - 1) / threads, 1, Sha256Lanes::kMost);
+  ParallelFor(static_cast<int64_t>((pieces + group - 1) / group), [&](int64_t begin, int64_t end) {
+    HashPieces(table_.data_bytes, static_cast<uint64_t>(begin) * group,
+               std::min(static_cast<uint64_t>(end) * group, pieces),
+               [&](uint64_t from, uint64_t to, std::string* copy) {
+                 copy->clear();
+                 WriteData(from, to, [&](std::string_view part) { *copy += part; });
+                 return std::string_view(*copy);
+               },
+               [&](uint64_t piece, std::string hash) { table_.hashes[piece] = std::move(hash); });
   });
 }
 
@@ -177,12 +212,18 @@ MappedWeights::~MappedWeights() {
 
 uint64_t MappedWeights::FindAltered() const {
   const auto* data = static_cast<const char*>(data_.get());
-  for (uint64_t piece = 0; piece < table_.hashes.size() && !stop_; ++piece) {
-    uint64_t offset = piece * kWeightsPiece;
-    uint64_t size = std::min(kWeightsPiece, table_.data_bytes - offset);
-    if (Sha256({data + offset, size}) != table_.hashes[piece]) return piece;
-  }
-  return kNone;
+  uint64_t altered = kNone;
+  for (uint64_t first = 0; first < table_.hashes.size() && !stop_ && altered == kNone;
+       first += Sha256Lanes::kMost)
+    HashPieces(table_.data_bytes, first,
+               std::min<uint64_t>(first + Sha256Lanes::kMost, table_.hashes.size()),
+               [&](uint64_t from, uint64_t to, std::string*) {
+                 return std::string_view(data + from, to - from);
+               },
+               [&](uint64_t piece, const std::string& hash) {
+                 if (hash != table_.hashes[piece]) altered = std::min(altered, piece);
+               });
+  return altered;
 }
 
 void MappedWeights::CheckAll() {
