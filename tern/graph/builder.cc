@@ -108,6 +108,10 @@ void CheckInputs(const Op& op, const std::vector<Value>& inputs) {
                              << " is absent, and not optional";
 }
 
+// Elements of results that are floats, as scales of axes are, and are computed for what depends on
+// them. Those of channels are not.
+constexpr int64_t kMostFloats = 32;
+
 // What `read` takes, where its elements are to be extents.
 bool CanRead(const Value& value) {
   constexpr int64_t kMost = 32;
@@ -174,14 +178,16 @@ std::string Builder::FreshName(const std::string& wish) {
   std::string base;
   for (char c : wish) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "v" + base;
-  std::string name = base;
-  for (int i = 1; !names_->insert(name).second; ++i) name = base + "_" + std::to_string(i);
-  return name;
+  int& number = names_->numbers[base];
+  for (;; ++number) {
+    std::string name = number == 0 ? base : base + "_" + std::to_string(number);
+    if (names_->taken.insert(name).second) return name;
+  }
 }
 
 std::string Builder::UnusedName(const std::string& wish) {
   std::string name = FreshName(wish);
-  names_->erase(name);
+  names_->taken.erase(name);
   return name;
 }
 
@@ -189,14 +195,14 @@ Value Builder::Param(const std::string& wish, TensorType type, Span span,
                      std::optional<Content> content) {
   // No value has the name of an extent, so that the text form can tell them apart.
   for (const Expr& extent : type.shape)
-    if (const auto* var = extent.As<ir::VarNode>()) names_->insert(var->name);
+    if (const auto* var = extent.As<ir::VarNode>()) names_->taken.insert(var->name);
   params_.push_back(
       MakeValue(FreshName(wish), std::move(type), std::move(span), std::move(content)));
   return params_.back();
 }
 
 Value Builder::Constant(const ir::Constant& constant) {
-  TERN_CHECK(names_->insert(constant->name).second)
+  TERN_CHECK(names_->taken.insert(constant->name).second)
       << "two values have the name " << constant->name;
   TensorType type{constant->dtype, {}};
   for (int64_t extent : constant->shape) type.shape.emplace_back(extent);
@@ -303,8 +309,9 @@ std::vector<Value> Builder::AddOnce(const Op& op, const std::vector<Value>& inpu
                                  node.get()));
     value->type = std::move(type);
     value->span = options.span;
-    if (std::optional<int64_t> count = SmallCount(value->type.shape); count && op.compute)
-      value->content = contents.Of(results[i], *count);
+    std::optional<int64_t> count = SmallCount(value->type.shape);
+    bool may_matter = count && (!results[i].dtype().is_float() || *count <= kMostFloats);
+    if (may_matter && op.compute) value->content = contents.Of(results[i], *count);
     node->outputs.push_back(value);
   }
   nodes_.push_back(node);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tern/graph/function.h"
@@ -76,7 +77,11 @@ class Builder {
   std::vector<Value> params_;
   std::vector<Node> nodes_;
   std::vector<std::pair<Expr, Var>> named_;
-  using Names = std::set<std::string, std::less<>>;
+  // With the number that was tried last for each wish: all below are taken.
+  struct Names {
+    std::set<std::string, std::less<>> taken;
+    std::unordered_map<std::string, int> numbers;
+  };
   std::shared_ptr<Names> names_;
 };
 

@@ -20,6 +20,7 @@
 #include <unordered_set>
 
 #include "tern/codegen/compiled_function.h"
+#include "tern/codegen/parallel_for.h"
 #include "tern/graph/lower_group.h"
 #include "tern/graph/op.h"
 #include "tern/runtime/kernel/program_cache.h"
@@ -88,20 +89,50 @@ class RuleCheck {
     return false;
   }
 
+  // Asks what Cut asks of each group first, at the same time: most groups stay whole.
+  void AskOfAll(const std::vector<Group>& groups) {
+    std::vector<std::vector<Node>> fused, alone;
+    for (const Group& group : groups)
+      if (group.nodes.size() > 1) fused.push_back(group.nodes);
+    AskOf(fused);
+    for (const std::vector<Node>& nodes : fused)
+      if (!TakesAllRows(nodes)) alone.push_back({nodes[0]});
+    AskOf(alone);
+  }
+
  private:
-  std::set<std::string> RulesOf(const std::vector<Node>& group) {
-    // Rules are for formulas.
-    if (std::any_of(group.begin(), group.end(),
-                    [](const Node& node) { return !node->op->compute; }))
-      return {};
+  using Answers = std::multimap<uint64_t, std::pair<tir::PrimFunc, std::set<std::string>>>;
+
+  // Rules are for formulas.
+  static bool IsFormula(const std::vector<Node>& group) {
+    return std::ranges::all_of(group, [](const Node& node) { return bool(node->op->compute); });
+  }
+
+  // What is known of the group, and whether that is new, and has no answer yet.
+  std::pair<Answers::iterator, bool> Find(const std::vector<Node>& group) {
     tir::PrimFunc function =
         LowerGroup(group, options_).function.WithAttr(tir::attr::kTarget, options_.target);
     uint64_t hash = tir::StructuralHash(function);
     for (auto [it, end] = known_.equal_range(hash); it != end; ++it)
-      if (tir::StructuralEqual(it->second.first, function)) return it->second.second;
-    std::set<std::string> rules = Ask(function);
-    known_.emplace(hash, std::pair(function, rules));
-    return rules;
+      if (tir::StructuralEqual(it->second.first, function)) return {it, false};
+    return {known_.emplace(hash, std::pair(function, std::set<std::string>())), true};
+  }
+
+  std::set<std::string> RulesOf(const std::vector<Node>& group) {
+    if (!IsFormula(group)) return {};
+    auto [found, is_new] = Find(group);
+    if (is_new) found->second.second = Ask(found->second.first);
+    return found->second.second;
+  }
+
+  void AskOf(const std::vector<std::vector<Node>>& groups) {
+    std::vector<Answers::iterator> open;
+    for (const std::vector<Node>& group : groups) {
+      if (!IsFormula(group)) continue;
+      if (auto [found, is_new] = Find(group); is_new) open.push_back(found);
+    }
+    codegen::ParallelFor(
+        open.size(), [&](size_t i) { open[i]->second.second = Ask(open[i]->second.first); });
   }
 
   std::set<std::string> Ask(const tir::PrimFunc& function) const {
@@ -128,7 +159,7 @@ class RuleCheck {
   const LowerOptions& options_;
   std::optional<runtime::ProgramCache> cache_;
   std::string around_;  // what answers depend on beside the function
-  std::multimap<uint64_t, std::pair<tir::PrimFunc, std::set<std::string>>> known_;
+  Answers known_;
 };
 
 class Fuser {
@@ -142,6 +173,7 @@ class Fuser {
       if (auto it = facts_.find(node.get());
           it != facts_.end() && (it->second.views.empty() || node->op->control != Control::kNone))
         Place(node);
+    if (options_.target) check_.AskOfAll(groups_);
     std::vector<Group> groups;
     for (Group& group : groups_)
       if (!group.nodes.empty()) Cut(std::move(group), &groups);

@@ -236,14 +236,17 @@ std::vector<Expr> Call::BroadcastShapes(const std::vector<std::vector<Expr>>& sh
     for (size_t i = 0; i < shape.size(); ++i)
       result[ahead + i] = BroadcastExtent(result[ahead + i], shape[i]);
   }
-  std::vector<std::string> texts;
-  for (const std::vector<Expr>& one : shapes) texts.push_back(ShapeText(one));
+  auto all_shapes = [&] {
+    std::vector<std::string> texts;
+    for (const std::vector<Expr>& one : shapes) texts.push_back(ShapeText(one));
+    return ffi::Join(texts);
+  };
   for (const std::vector<Expr>& shape : shapes)
     for (size_t i = 0; i < shape.size(); ++i) {
       const Expr& extent = result[result.size() - shape.size() + i];
       if (!IsOne(shape[i]) && !SameExtent(shape[i], extent))
         Require(shape[i] == Expr(1) || shape[i] == extent,
-                "shapes cannot be broadcast to one: " + ffi::Join(texts));
+                "shapes cannot be broadcast to one: " + all_shapes());
     }
   return result;
 }
