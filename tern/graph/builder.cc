@@ -108,8 +108,8 @@ void CheckInputs(const Op& op, const std::vector<Value>& inputs) {
                              << " is absent, and not optional";
 }
 
-// Elements of results that are floats, as scales of axes are, and are computed for what depends on
-// them. Those of channels are not.
+// Results of floats with more elements have no content: scales of a resize have an element for each
+// axis; one for each channel takes long to compute, and no shape depends on it.
 constexpr int64_t kMostFloats = 32;
 
 // What `read` takes, where its elements are to be extents.

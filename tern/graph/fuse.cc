@@ -110,12 +110,17 @@ class RuleCheck {
 
   // What is known of the group, and whether that is new, and has no answer yet.
   std::pair<Answers::iterator, bool> Find(const std::vector<Node>& group) {
+    std::vector<const NodeNode*> nodes;
+    for (const Node& node : group) nodes.push_back(node.get());
+    auto [found, is_new] = of_nodes_.try_emplace(std::move(nodes), known_.end());
+    if (!is_new) return {found->second, false};
     tir::PrimFunc function =
         LowerGroup(group, options_).function.WithAttr(tir::attr::kTarget, options_.target);
     uint64_t hash = tir::StructuralHash(function);
     for (auto [it, end] = known_.equal_range(hash); it != end; ++it)
-      if (tir::StructuralEqual(it->second.first, function)) return {it, false};
-    return {known_.emplace(hash, std::pair(function, std::set<std::string>())), true};
+      if (tir::StructuralEqual(it->second.first, function)) return {found->second = it, false};
+    found->second = known_.emplace(hash, std::pair(function, std::set<std::string>()));
+    return {found->second, true};
   }
 
   std::set<std::string> RulesOf(const std::vector<Node>& group) {
@@ -131,8 +136,8 @@ class RuleCheck {
       if (!IsFormula(group)) continue;
       if (auto [found, is_new] = Find(group); is_new) open.push_back(found);
     }
-    codegen::ParallelFor(
-        open.size(), [&](size_t i) { open[i]->second.second = Ask(open[i]->second.first); });
+    codegen::ParallelFor(open.size(),
+                         [&](size_t i) { open[i]->second.second = Ask(open[i]->second.first); });
   }
 
   std::set<std::string> Ask(const tir::PrimFunc& function) const {
@@ -160,6 +165,7 @@ class RuleCheck {
   std::optional<runtime::ProgramCache> cache_;
   std::string around_;  // what answers depend on beside the function
   Answers known_;
+  std::map<std::vector<const NodeNode*>, Answers::iterator> of_nodes_;
 };
 
 class Fuser {

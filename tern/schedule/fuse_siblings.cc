@@ -43,6 +43,7 @@ class Iterations {
     };
     first_ = first_at(second->var + others);
     earlier_ = first_at(second->var - others);
+    same_ = first_at(second->var);
     second_ = FindAccessRegions(OpenBlocks(second->body), analyzer_);
     for (const ForNode* loop : {first, second})
       if (effects_.WritesOf(loop->body).anything)
@@ -67,14 +68,14 @@ class Iterations {
       Refuse("memory is accessed in ways that are not followed");
   }
 
-  // Buffers that both touch, but for those of which the second loop reads what earlier iterations of
-  // the first have written.
-  std::vector<Buffer> Shared() const {
+  // Buffers that both touch; of several iterations those of which none reads what the first loop
+  // has written in an earlier one.
+  std::vector<Buffer> Shared(bool is_single) const {
     std::vector<Buffer> shared;
     for (const auto* regions : {&first_.writes, &first_.reads})
       for (const AccessRegion& region : *regions)
         if ((second_.Reads(region.buffer) || second_.Writes(region.buffer)) &&
-            !IsCarried(region.buffer) &&
+            (is_single || !IsCarried(region.buffer)) &&
             std::none_of(shared.begin(), shared.end(),
                          [&](const Buffer& other) { return other.same(region.buffer); }))
           shared.push_back(region.buffer);
@@ -84,10 +85,11 @@ class Iterations {
  private:
   bool IsCarried(const Buffer& buffer) const {
     for (const AccessRegion& write : earlier_.writes)
-      for (const AccessRegion& read : second_.reads)
-        if (write.buffer.same(buffer) && read.buffer.same(buffer) &&
-            !AreApart(write, read, analyzer_))
-          return true;
+      for (const auto* reads : {&same_.reads, &second_.reads})
+        for (const AccessRegion& read : *reads)
+          if (write.buffer.same(buffer) && read.buffer.same(buffer) &&
+              !AreApart(write, read, analyzer_))
+            return true;
     return false;
   }
   void Check(const AccessRegion& region, const std::vector<AccessRegion>& others) const {
@@ -105,7 +107,7 @@ class Iterations {
 
   MemoryEffects effects_;
   arith::Analyzer analyzer_;
-  AccessRegions first_, earlier_, second_;
+  AccessRegions first_, earlier_, same_, second_;  // first_: later ones
 };
 
 // Refuses where a loop or a condition is around one of the two alone.
@@ -179,12 +181,12 @@ void Schedule::FuseSiblings(const LoopRef& first_ref, const LoopRef& second_ref)
     CheckVisible(between.to_a, AsStmt(first), Called(first));
     CheckMayComeTo(function_, between, AsStmt(first));
     Iterations iterations(function_, first, second, analyzer);
-    // Of a single iteration there are no others.
-    if (!arith::ProveLessEqual(analyzer, first->extent, ir::MakeConst(first->extent.dtype(), 1)))
-      iterations.CheckIndependent();
+    bool is_single =
+        arith::ProveLessEqual(analyzer, first->extent, ir::MakeConst(first->extent.dtype(), 1));
+    if (!is_single) iterations.CheckIndependent();
     Stmt body = Before(Substitute(first->body, {{first->var.node(), second->var}}), second->body);
     RemoveStmt(first);
-    FillLoop(second, body, iterations.Shared());
+    FillLoop(second, body, iterations.Shared(is_single));
   });
 }
 

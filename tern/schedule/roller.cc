@@ -503,8 +503,7 @@ Stmt Roller::InPart(const RolledLoop& member, const Stmt& block) {
   }
   ir::VarMap steps;
   for (const BlockIter& iter : member.block->iters)
-    if (iter.kind == IterKind::kReduce)
-      steps[iter.var.node()] = ir::Substitute(iter.binding, axes);
+    if (iter.kind == IterKind::kReduce) steps[iter.var.node()] = ir::Substitute(iter.binding, axes);
   step->body = Substitute(step->body, steps);
   return Stmt(step);
 }

@@ -124,8 +124,8 @@ __attribute__((target("avx2"))) inline Words Sum(Words a, Words b) {
 __attribute__((target("avx2"))) void HashBeside(uint32_t (*state)[Sha256Lanes::kMost],
                                                 const char* const* bytes, size_t size) {
   static_assert(Sha256Lanes::kMost * 4 == sizeof(Words));
-  const Words big_endian = _mm256_broadcastsi128_si256(
-      _mm_set_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203));
+  const Words big_endian =
+      _mm256_broadcastsi128_si256(_mm_set_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203));
   for (size_t at = 0; at < size; at += kBlock) {
     auto word = [&](size_t text, int i) {
       int32_t value;
@@ -134,13 +134,16 @@ __attribute__((target("avx2"))) void HashBeside(uint32_t (*state)[Sha256Lanes::k
     };
     Words w[16], s[8];
     for (int i = 0; i < 16; ++i)
-      w[i] = _mm256_shuffle_epi8(
-          _mm256_setr_epi32(word(0, i), word(1, i), word(2, i), word(3, i), word(4, i), word(5, i),
-                            word(6, i), word(7, i)),
-          big_endian);
+      w[i] = _mm256_shuffle_epi8(_mm256_setr_epi32(word(0, i), word(1, i), word(2, i), word(3, i),
+                                                   word(4, i), word(5, i), word(6, i), word(7, i)),
+                                 big_endian);
     for (int i = 0; i < 8; ++i)
       s[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(state[i]));
+#if defined(__clang__)
+#pragma clang loop unroll(full)
+#else
 #pragma GCC unroll 64
+#endif
     for (int i = 0; i < 64; ++i) {
       Words& now = w[i % 16];
       if (i >= 16) {
@@ -157,8 +160,8 @@ __attribute__((target("avx2"))) void HashBeside(uint32_t (*state)[Sha256Lanes::k
       Words majority =
           _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(c, _mm256_or_si256(a, b)));
       Words k = _mm256_set1_epi32(static_cast<int>(kRound[i]));
-      Words t1 = Sum(Sum(Sum(h, now), Sum(choice, k)),
-                     Xor(Rotated(e, 6), Rotated(e, 11), Rotated(e, 25)));
+      Words t1 =
+          Sum(Sum(Sum(h, now), Sum(choice, k)), Xor(Rotated(e, 6), Rotated(e, 11), Rotated(e, 25)));
       Words t2 = Sum(Xor(Rotated(a, 2), Rotated(a, 13), Rotated(a, 22)), majority);
       at_letter(3) = Sum(at_letter(3), t1);
       at_letter(7) = Sum(t1, t2);
@@ -273,6 +276,8 @@ std::string Sha256Stream::Finish() {
   Update(std::string_view(length, 8));
   return DigestOf(state_);
 }
+
+size_t Sha256Lanes::AtOnce() { return UseVectors() ? kMost : 1; }
 
 Sha256Lanes::Sha256Lanes(size_t count) : count_(count) {
   for (int i = 0; i < 8; ++i) std::fill_n(state_[i], kMost, kStart[i]);

@@ -36,6 +36,8 @@ class Sha256Stream {
 class Sha256Lanes {
  public:
   static constexpr size_t kMost = 8;
+  // How many take hardly longer than one: kMost, or 1.
+  static size_t AtOnce();
   // Of up to kMost texts.
   explicit Sha256Lanes(size_t count);
   // What comes next of each, as many bytes of one as of the others: a multiple of 64.

@@ -47,8 +47,9 @@ void HashPieces(uint64_t data_bytes, uint64_t begin, uint64_t end, const Bytes& 
                 const Found& found) {
   const uint64_t whole = std::min(end, data_bytes / kWeightsPiece);
   std::string copies[Sha256Lanes::kMost];
-  for (uint64_t first = begin; first < whole; first += Sha256Lanes::kMost) {
-    uint64_t count = std::min<uint64_t>(Sha256Lanes::kMost, whole - first);
+  uint64_t count = 0;
+  for (uint64_t first = begin; first < whole; first += count) {
+    count = std::min<uint64_t>(Sha256Lanes::AtOnce(), whole - first);
     Sha256Lanes lanes(count);
     for (uint64_t at = 0; at < kWeightsPiece; at += kHashedAtOnce) {
       const char* parts[Sha256Lanes::kMost];
@@ -145,16 +146,17 @@ WeightsWriter::WeightsWriter(std::vector<Weight> weights) {
   // Pieces of a thread that are hashed side by side.
   const auto threads = static_cast<uint64_t>(std::max(1, NumThreads()));
   const uint64_t group =
-      std::clamp<uint64_t>((pieces + threads - 1) / threads, 1, Sha256Lanes::kMost);
+      std::clamp<uint64_t>((pieces + threads - 1) / threads, 1, Sha256Lanes::AtOnce());
   ParallelFor(static_cast<int64_t>((pieces + group - 1) / group), [&](int64_t begin, int64_t end) {
-    HashPieces(table_.data_bytes, static_cast<uint64_t>(begin) * group,
-               std::min(static_cast<uint64_t>(end) * group, pieces),
-               [&](uint64_t from, uint64_t to, std::string* copy) {
-                 copy->clear();
-                 WriteData(from, to, [&](std::string_view part) { *copy += part; });
-                 return std::string_view(*copy);
-               },
-               [&](uint64_t piece, std::string hash) { table_.hashes[piece] = std::move(hash); });
+    HashPieces(
+        table_.data_bytes, static_cast<uint64_t>(begin) * group,
+        std::min(static_cast<uint64_t>(end) * group, pieces),
+        [&](uint64_t from, uint64_t to, std::string* copy) {
+          copy->clear();
+          WriteData(from, to, [&](std::string_view part) { *copy += part; });
+          return std::string_view(*copy);
+        },
+        [&](uint64_t piece, std::string hash) { table_.hashes[piece] = std::move(hash); });
   });
 }
 
@@ -212,17 +214,19 @@ MappedWeights::~MappedWeights() {
 
 uint64_t MappedWeights::FindAltered() const {
   const auto* data = static_cast<const char*>(data_.get());
-  uint64_t altered = kNone;
+  uint64_t altered = kNone, end = 0;
   for (uint64_t first = 0; first < table_.hashes.size() && !stop_ && altered == kNone;
-       first += Sha256Lanes::kMost)
-    HashPieces(table_.data_bytes, first,
-               std::min<uint64_t>(first + Sha256Lanes::kMost, table_.hashes.size()),
-               [&](uint64_t from, uint64_t to, std::string*) {
-                 return std::string_view(data + from, to - from);
-               },
-               [&](uint64_t piece, const std::string& hash) {
-                 if (hash != table_.hashes[piece]) altered = std::min(altered, piece);
-               });
+       first = end) {
+    end = std::min<uint64_t>(first + Sha256Lanes::AtOnce(), table_.hashes.size());
+    HashPieces(
+        table_.data_bytes, first, end,
+        [&](uint64_t from, uint64_t to, std::string*) {
+          return std::string_view(data + from, to - from);
+        },
+        [&](uint64_t piece, const std::string& hash) {
+          if (hash != table_.hashes[piece]) altered = std::min(altered, piece);
+        });
+  }
   return altered;
 }
 

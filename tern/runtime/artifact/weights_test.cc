@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "tern/runtime/artifact/sha256.h"
 #include "tern/runtime/test_data/test_artifact.h"
 #include "tern/runtime/test_data/test_environment.h"
 
@@ -31,6 +34,21 @@ std::string File(const TestWeights& weights) {
   file.resize(WeightsStart(file.size()));
   writer.WriteData([&](std::string_view part) { file += part; });
   return file;
+}
+
+// More pieces than are hashed at once, and a shorter one.
+TEST(Weights, PiecesHaveHashesOfTheirOwn) {
+  std::string data(10 * kWeightsPiece + 100, '\0');
+  for (size_t i = 0; i + sizeof i <= data.size(); i += 4096) std::memcpy(&data[i], &i, sizeof i);
+  for (Sha256By by : {Sha256By::kBest, Sha256By::kVectors, Sha256By::kPlain}) {
+    UseSha256(by);
+    WeightsWriter writer({{"w", DataType::Int(8), {static_cast<int64_t>(data.size())}, data}});
+    UseSha256(Sha256By::kBest);
+    const std::vector<std::string>& hashes = writer.table().hashes;
+    ASSERT_EQ(hashes.size(), 11u);
+    for (size_t piece = 0; piece < hashes.size(); ++piece)
+      EXPECT_EQ(hashes[piece], Sha256(data.substr(piece * kWeightsPiece, kWeightsPiece))) << piece;
+  }
 }
 
 TEST(Weights, AreMappedAsTheyLie) {

@@ -3,7 +3,9 @@
 // flash_decoding: attention of few queries, as a step of a decoder is: bound by the reading of keys
 // and values, which heads of a group share. Two kernels:
 //
-//   for batch, heads of keys and tiles of rows (blockIdx.z, .y), part / warps (blockIdx.x)
+//   for batch, heads of keys and tiles of rows (blockIdx.z, .y), part / warps (blockIdx.x; heads
+//   and
+//       parts change places where there may be more heads than a grid has blocks along z)
 //     for part in warps                        threadIdx.y: keys of its own
 //       Q_local = rows
 //       for jo                                 one pass over the keys of the part (roll_parts)
@@ -449,7 +451,8 @@ class FlashDecoding {
   // Returns the loop over the warps of a thread block.
   LoopRef BindGrid() {
     LoopRefs parts = last_.Split(&schedule_, last_.At("p"), {plan_.warps}, {"pb", "y"});
-    // Along blockIdx.x there may be any number of blocks; else neighbours are parts of one row.
+    // Rows are along blockIdx.x where they may be too many for z. Otherwise parts are: then
+    // neighbouring blocks are parts of one row.
     int64_t rows = 1;
     for (const LoopRef& loop : grid_) {
       int64_t too_many = target_.most_grid_blocks + 1,

@@ -23,6 +23,7 @@
 // outputs as K is long.
 // Terms are combined in the order written.
 #include <algorithm>
+#include <map>
 
 #include "tern/arith/linear.h"
 #include "tern/schedule/nest.h"
@@ -341,16 +342,17 @@ std::vector<P> DirectPlans(Schedule* schedule, const BlockInfo& block, const Tar
       static_cast<double>(windows.rows) >= kManyOutputs * steps_of_k)
     Refuse("K is so short that copying the output costs more than the products");
   // Results whose channels are no outer loop, as those of groups, are copied together.
-  std::optional<bool> stores_by_channels;
+  std::map<int64_t, bool> stores_by_channels;  // by tile_m
   auto may_have_channels_outside = [&](P plan) {
     if (!MayHaveChannelsOutside(windows, plan.tile_m, target)) return false;
-    if (!stores_by_channels) {
+    auto [known, is_new] = stores_by_channels.try_emplace(plan.tile_m, false);
+    if (is_new) {
       Schedule attempt = *schedule;
-      stores_by_channels = Try(&attempt, [&](Schedule* steps_of) {
+      known->second = Try(&attempt, [&](Schedule* steps_of) {
         DirectConvolution(steps_of, block, &plan, target).Run();
       });
     }
-    return *stores_by_channels;
+    return known->second;
   };
   std::vector<P> plans;
   for (const RegisterTile& tile : RegisterTiles(windows.rows, kMostVectors, lanes, target)) {
