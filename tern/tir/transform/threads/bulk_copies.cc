@@ -63,7 +63,7 @@ class CopyMatcher {
   // Its axes are those of the block; zeros begin where it ends.
   bool FindTensor() {
     const Buffer& tensor = load_->buffer;
-    // A map is of memory from its beginning on.
+    // Tensor maps are made of whole tensors.
     if (tensor->offset.get() && !ir::IsConst(tensor->offset, 0))
       return Fail(tensor->name + " begins inside of other memory");
     int64_t stride = 1;
