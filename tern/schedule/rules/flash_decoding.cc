@@ -459,9 +459,9 @@ class FlashDecoding {
               extent = ir::AsConstInt(schedule_.At(loop)->extent).value_or(too_many);
       rows = std::min(rows * std::min(extent, too_many), too_many);
     }
-    bool is_long = rows > target_.most_grid_blocks;
-    const char *of_rows = is_long ? kBlockX : "blockIdx.z",
-               *of_parts = is_long ? "blockIdx.z" : kBlockX;
+    bool may_exceed_z = rows > target_.most_grid_blocks;
+    const char *of_rows = may_exceed_z ? kBlockX : "blockIdx.z",
+               *of_parts = may_exceed_z ? "blockIdx.z" : kBlockX;
     // The outermost first: what is bound inside is no longer looked at.
     if (!grid_.empty()) {
       LoopRef blocks = grid_[0];
