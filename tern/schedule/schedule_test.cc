@@ -322,6 +322,7 @@ TEST(TensorIntrinsic, IsTwoFunctionsOfTheSameParameters) {
   auto refusal = [](const std::string& name, const std::string& text) -> std::string {
     try {
       RegisterTensorIntrinsic(name, text);
+      FindTensorIntrinsic(name);
     } catch (const Error& error) {
       return error.message();
     }
@@ -329,12 +330,17 @@ TEST(TensorIntrinsic, IsTwoFunctionsOfTheSameParameters) {
   };
   ExpectContains(refusal("x", "func description(A: int32[4]) {\n}\n"),
                  "has no function implementation");
-  ExpectContains(refusal("x",
+  ExpectContains(refusal("y",
                          "func description(A: int32[4]) {\n}\nfunc implementation(A: "
                          "int32[n]) {\n}\n"),
                  "do not have the same parameters");
   std::string empty = "func description(A: int32[4]) {\n}\nfunc implementation(A: int32[4]) {\n}\n";
   ExpectContains(refusal("f32_axpy_4", empty), "already");
+  EXPECT_EQ(FindTensorIntrinsic("no such intrinsic"), nullptr);
+  for (const std::string& name : TensorIntrinsicNames()) {
+    if (name == "x" || name == "y") continue;
+    EXPECT_EQ(FindTensorIntrinsic(name)->name, name);
+  }
 }
 
 }  // namespace

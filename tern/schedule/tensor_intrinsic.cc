@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/schedule/tensor_intrinsic.h"
 
+#include <memory>
+#include <mutex>
+
 #include "tern/ffi/registry_table.h"
 #include "tern/tir/text.h"
 
@@ -10,8 +13,14 @@ using namespace tern::tir;
 
 namespace {
 
-ffi::RegistryTable<TensorIntrinsic>& Intrinsics() {
-  static auto* intrinsics = new ffi::RegistryTable<TensorIntrinsic>("tensor intrinsic");
+struct Entry {
+  std::string text;
+  std::once_flag read;
+  TensorIntrinsic intrinsic;  // once it was read
+};
+
+ffi::RegistryTable<std::unique_ptr<Entry>>& Intrinsics() {
+  static auto* intrinsics = new ffi::RegistryTable<std::unique_ptr<Entry>>("tensor intrinsic");
   return *intrinsics;
 }
 
@@ -28,9 +37,7 @@ bool SameParams(const PrimFunc& a, const PrimFunc& b) {
   return true;
 }
 
-}  // namespace
-
-void RegisterTensorIntrinsic(const std::string& name, const std::string& text) {
+TensorIntrinsic Read(const std::string& name, const std::string& text) {
   ir::IRModule module = ParseModule(name, text);
   auto get = [&](const char* function) {
     auto it = module->functions.find(function);
@@ -43,11 +50,23 @@ void RegisterTensorIntrinsic(const std::string& name, const std::string& text) {
     TERN_THROW(ValueError) << "tensor intrinsic " << name
                            << ": description and implementation do not have the same parameters, "
                               "which are tensors of constant shape";
-  Intrinsics().Add(name, std::move(intrinsic));
+  return intrinsic;
+}
+
+}  // namespace
+
+void RegisterTensorIntrinsic(const std::string& name, const std::string& text) {
+  auto entry = std::make_unique<Entry>();
+  entry->text = text;
+  Intrinsics().Add(name, std::move(entry));
 }
 
 const TensorIntrinsic* FindTensorIntrinsic(const std::string& name) {
-  return Intrinsics().Find(name);
+  const std::unique_ptr<Entry>* found = Intrinsics().Find(name);
+  if (!found) return nullptr;
+  Entry& entry = **found;
+  std::call_once(entry.read, [&] { entry.intrinsic = Read(name, entry.text); });
+  return &entry.intrinsic;
 }
 
 std::vector<std::string> TensorIntrinsicNames() { return Intrinsics().Names(); }

@@ -20,10 +20,11 @@ struct TensorIntrinsic {
   tir::PrimFunc description, implementation;
 };
 
-// `text` has the functions `description` and `implementation`. Throws where they do not fit one
-// another, or the name is taken.
+// `text` has the functions `description` and `implementation`. Throws where the name is taken. The
+// text is read when the intrinsic is first found: those of all backends would take most of the time
+// that a program takes to start.
 void RegisterTensorIntrinsic(const std::string& name, const std::string& text);
-// Null where there is none.
+// Null where there is none. Throws where its text is not of two functions that fit one another.
 const TensorIntrinsic* FindTensorIntrinsic(const std::string& name);
 std::vector<std::string> TensorIntrinsicNames();
 

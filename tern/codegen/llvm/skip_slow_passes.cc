@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/codegen/llvm/skip_slow_passes.h"
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Function.h>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 namespace tern::codegen {
 namespace {
@@ -28,6 +28,10 @@ constexpr llvm::StringLiteral kNotForLarge[] = {"LoopLoadEliminationPass", "Loop
 // tiles, at a tenth of the time that all passes take.
 constexpr size_t kTile = 24;
 constexpr llvm::StringLiteral kNotForTiles[] = {"LoopLoadEliminationPass", "SLPVectorizerPass"};
+// InstCombine is in the pipeline eight times. In these runs it finds next to nothing in tiles: only
+// loops were changed since the ones before.
+constexpr llvm::StringLiteral kCombine = "InstCombinePass";
+constexpr int kFirstIdleCombine = 5, kLastIdleCombine = 7;
 // With so many instructions most passes take too long: those that walk all uses of an index for
 // each of them, for one. These do not, and remain.
 constexpr Size kHuge = {.instructions = 50000, .accesses = 50000};
@@ -68,16 +72,27 @@ const llvm::Function* FunctionOf(const llvm::Any& ir) {
 }  // namespace
 
 void SkipSlowPasses(llvm::PassInstrumentationCallbacks* callbacks) {
-  // Of the function at hand: passes of its loops, of which there are many, do not count anew.
-  auto last = std::make_shared<std::pair<const llvm::Function*, Size>>();
-  callbacks->registerShouldRunOptionalPassCallback([last](llvm::StringRef pass, llvm::Any ir) {
+  struct State {
+    // Of the function at hand: passes of its loops, of which there are many, do not count anew.
+    const llvm::Function* last = nullptr;
+    Size size;
+    llvm::DenseMap<const llvm::Function*, int> combines;
+  };
+  auto state = std::make_shared<State>();
+  callbacks->registerShouldRunOptionalPassCallback([state](llvm::StringRef pass, llvm::Any ir) {
     const llvm::Function* function = FunctionOf(ir);
     if (!function || Contains(kForHuge, pass)) return true;
     bool is_of_loop = llvm::any_cast<const llvm::Loop*>(&ir) != nullptr;
-    if (!is_of_loop || last->first != function) *last = {function, SizeOf(*function)};
-    const Size& size = last->second;
+    if (!is_of_loop || state->last != function) {
+      state->last = function;
+      state->size = SizeOf(*function);
+    }
+    const Size& size = state->size;
+    int combines = pass == kCombine ? ++state->combines[function] : 0;
+    bool finds_nothing = Contains(kNotForTiles, pass) ||
+                         (combines >= kFirstIdleCombine && combines <= kLastIdleCombine);
     return !Exceeds(size, kHuge) && !(Exceeds(size, kLarge) && Contains(kNotForLarge, pass)) &&
-           !(size.tile > kTile && Contains(kNotForTiles, pass));
+           !(size.tile > kTile && finds_nothing);
   });
 }
 

@@ -19,7 +19,8 @@
 namespace tern::graph {
 namespace {
 
-// A store takes the interpreter about a microsecond; compiling a function takes 20 ms and more.
+// A store takes the interpreter one to two microseconds; compiling a function takes 15 ms and more.
+// Of all calls of a function.
 constexpr int64_t kInterpretedStores = 8192;
 
 bool IsStatic(const Value& value) {
@@ -126,14 +127,17 @@ class FoldingModule : public ffi::ModuleObj {
   ffi::Module compiled_;
 };
 
-// Small functions are interpreted, which takes less time than compiling them. The others are
-// compiled for the baseline of this machine's architecture.
-ffi::Module MakeRunnable(const ir::IRModule& kernels, const target::Target& host,
+// Small functions that are not called often are interpreted, which takes less time than compiling
+// them. The others are compiled for the baseline of this machine's architecture.
+ffi::Module MakeRunnable(const LoweredModel& lowered, const target::Target& host,
                          const CompileOptions& options) {
+  std::map<std::string, int64_t> calls;
+  for (const Kernel& call : lowered.calls) ++calls[call.name];
   std::vector<ir::BaseFunc> interpreted, compiled;
-  for (const auto& [name, base] : kernels->functions) {
+  for (const auto& [name, base] : lowered.kernels->functions) {
     tir::PrimFunc function = tir::IfPrimFunc(base);
-    bool is_small = function && InterpretedCost().Of(function) <= kInterpretedStores;
+    bool is_small = function && InterpretedCost().Of(function) <=
+                                    kInterpretedStores / std::max<int64_t>(calls[name], 1);
     (is_small ? interpreted : compiled).push_back(base);
   }
   ffi::Module code;
@@ -150,18 +154,24 @@ std::vector<runtime::Tensor> RunHere(const Function& function) {
   options.prepack = CompileOptions::Prepack::kNone;
   options.default_schedules = false;
   target::Target host = target::Target::DefaultHost();
-  std::map<std::string, ir::Constant> weights;
-  for (const ir::Constant& constant : lowered.weights) weights[constant->name] = constant;
+  // Copies: kernels count on aligned elements, which those of a file may not be.
+  std::vector<runtime::Tensor> copies(lowered.weights.size());
+  codegen::ParallelFor(copies.size(), [&](size_t i) {
+    const ir::Constant& constant = lowered.weights[i];
+    copies[i] = runtime::Tensor::Empty(constant->shape, constant->dtype);
+    constant->CopyTo(copies[i]->data());
+  });
+  std::map<std::string, runtime::Tensor> weights;
+  for (size_t i = 0; i < copies.size(); ++i)
+    weights[lowered.weights[i]->name] = std::move(copies[i]);
   runtime::vm::ModelParts parts;
   parts.program = std::move(lowered.program);
   if (!lowered.calls.empty()) {  // there is more than views
     parts.functions = DescribeModule(lowered.kernels, host, options).functions;
-    parts.module = MakeRunnable(lowered.kernels, host, options);
+    parts.module = MakeRunnable(lowered, host, options);
   }
   parts.weight = [&](const runtime::vm::Constant& constant) {
-    runtime::Tensor tensor = runtime::Tensor::Empty(constant.shape, constant.dtype);
-    weights.at(constant.name)->CopyTo(tensor->data());
-    return tensor;
+    return weights.at(constant.name).Reshape(constant.shape);
   };
   runtime::vm::Session session(std::make_shared<runtime::vm::Model>(std::move(parts)));
   return session.Run({});

@@ -125,19 +125,47 @@ IRCode GenerateIR(const LLVMTarget& machine, const target::Target& target,
   return code;
 }
 
+// LLVM's machines for one target: each is used by one thread at a time, and makes the code of many
+// functions. Making one takes as long as optimising a small function.
+class Machines {
+ public:
+  explicit Machines(target::Target target) : target_(std::move(target)) {}
+
+  const target::Target& target() const { return target_; }
+  // A machine that is in use where this throws is not used again.
+  void With(const std::function<void(const LLVMTarget&)>& use) {
+    std::optional<LLVMTarget> machine;
+    {
+      std::scoped_lock lock(mutex_);
+      if (!idle_.empty()) {
+        machine.emplace(std::move(idle_.back()));
+        idle_.pop_back();
+      }
+    }
+    if (!machine) machine.emplace(target_);
+    use(*machine);
+    std::scoped_lock lock(mutex_);
+    idle_.push_back(*std::move(machine));
+  }
+
+ private:
+  const target::Target target_;
+  std::mutex mutex_;
+  std::vector<LLVMTarget> idle_;
+};
+
 // A packed function, with the bodies of its parallel loops, as a relocatable object. Units know
 // nothing of each other: they are compiled on several threads, and found in the cache one by one.
 class Unit {
  public:
-  Unit(const target::Target& target, Functions functions)
-      : target_(target), functions_(std::move(functions)) {}
+  Unit(std::shared_ptr<Machines> machines, Functions functions)
+      : machines_(std::move(machines)), functions_(std::move(functions)) {}
   // Of code that was stored.
-  Unit(const target::Target& target, const std::string& stored) : target_(target) { Take(stored); }
+  explicit Unit(const std::string& stored) { Take(stored); }
 
   // From the cache, or else LLVM IR, so that what LLVM cannot be told is an error at once.
   void Start() {
     if (!object_.empty()) return;
-    machine_.emplace(target_);
     if (std::optional<runtime::ProgramCache> cache = Cache()) {
       key_ = Key();
       if (std::optional<std::string> found = cache->Find(key_); found && !found->empty()) {
@@ -145,15 +173,19 @@ class Unit {
         return;
       }
     }
-    ir_ = GenerateIR(*machine_, target_, functions_);
+    machines_->With([this](const LLVMTarget& machine) {
+      ir_ = GenerateIR(machine, machines_->target(), functions_);
+    });
   }
 
   // Optimises and generates machine code, once.
   void Finish() {
     if (!ir_.module) return;
     uses_tiles_ = ir_.module->getNamedValue(runtime::kUsesTiles) != nullptr;
-    machine_->Optimize(ir_.module.get());
-    object_ = machine_->Emit(ir_.module.get(), LLVMTarget::Output::kObject);
+    machines_->With([this](const LLVMTarget& machine) {
+      machine.Optimize(ir_.module.get());
+      object_ = machine.Emit(ir_.module.get(), LLVMTarget::Output::kObject);
+    });
     ir_.module.reset();  // before its context
     ir_.context.reset();
     if (std::optional<runtime::ProgramCache> cache = Cache(); cache && !key_.empty())
@@ -174,7 +206,7 @@ class Unit {
 
   // Debug information has lines of the source, which the text of a function does not show.
   std::optional<runtime::ProgramCache> Cache() const {
-    if (target_->attrs.at("g").As<bool>()) return std::nullopt;
+    if (machines_->target()->attrs.at("g").As<bool>()) return std::nullopt;
     return runtime::ProgramCache::FromEnvironment();
   }
 
@@ -184,15 +216,14 @@ class Unit {
     const ir::Attrs& attrs = functions_[0]->attrs;
     if (auto it = attrs.find(codegen::attr::kCacheKey); it != attrs.end())
       return it->second.As<std::string>();
-    std::string around = LLVMCacheKey(target_), text;
+    std::string around = LLVMCacheKey(machines_->target()), text;
     if (around.empty()) return "";
     for (const tir::PrimFunc& function : functions_) text += tir::Print(function);
     return runtime::ProgramCache::KeyOf("llvm.object", {{"tir", text}, {"around", around}});
   }
 
-  target::Target target_;
+  std::shared_ptr<Machines> machines_;
   Functions functions_;
-  std::optional<LLVMTarget> machine_;
   std::string key_;
   IRCode ir_;  // from Start to Finish, where the cache has nothing
   std::string object_;
@@ -411,10 +442,11 @@ ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) 
   Functions functions;
   std::vector<Unit> units;
   std::vector<Lowering> lowerings;
+  auto machines = std::make_shared<Machines>(target);
   for (const auto& [name, base] : module->functions) {
     if (const codegen::CompiledFunctionNode* compiled = codegen::AsCompiledFunction(base)) {
       names.push_back(name);
-      units.emplace_back(target, compiled->code);
+      units.emplace_back(compiled->code);
       if (compiled->lower) lowerings.push_back(compiled->lower);
       continue;
     }
@@ -425,7 +457,7 @@ ffi::Module BuildLLVM(const ir::IRModule& module, const target::Target& target) 
     Functions unit = {function};
     for (const std::string& body : ParallelBodies::Of(function))
       unit.push_back(tir::AsPrimFunc(module->functions.at(body)));
-    units.emplace_back(target, std::move(unit));
+    units.emplace_back(machines, std::move(unit));
   }
   codegen::ParallelFor(units.size(), [&](size_t i) { units[i].Start(); });
   return ffi::Module(ffi::Make<LLVMModule>(target, std::move(names), std::move(functions),
