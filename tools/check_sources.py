@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Rules about the sources that no compiler checks: layers, include guards, licence lines, backend names."""
+import json
 import pathlib
 import re
 import subprocess
@@ -124,6 +125,14 @@ def check_pass_header(path, text, report):
         report(path, 1, "the header of a pass has no // Before: and // After: with an example")
 
 
+def check_presets(path, text, presets, report):
+    """What ./dev builds is a preset of CMake's."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for name in re.findall(r"(?:^ *|\) )build ([a-z][\w-]*)", line):
+            if name not in presets:
+                report(path, number, f"CMakePresets.json has no preset {name}")
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
     files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, check=True,
@@ -137,6 +146,8 @@ def main():
     def report(path, line, message):
         problems.append(f"{path}:{line}: {message}")
 
+    presets = {preset["name"] for preset in json.loads((root / "CMakePresets.json").read_text())["configurePresets"]}
+    check_presets("dev", (root / "dev").read_text(), presets, report)
     passes = set(re.findall(r'"([a-z_]+)"', (root / PASSES).read_text()))
     for path in files:
         if path.endswith(".md") and path.startswith(("docs/", "README", "CONTRIBUTING")):

@@ -214,7 +214,8 @@ Bare ThroughDriver(size_t num_args) {
   driver.Call("cuModuleGetFunction", &kernel, module, "trivial");
   driver.Call("cuMemAlloc_v2", &a, size_t{128});
   driver.Call("cuMemAlloc_v2", &b, size_t{128});
-  auto* args = new void*[std::max<size_t>(num_args, 2)];
+  num_args = std::max<size_t>(num_args, 2);  // the kernel takes no fewer
+  auto* args = new void*[num_args];
   for (size_t i = 0; i < num_args; ++i) args[i] = i % 2 ? &b : &a;
   auto* launch = driver.Find<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              unsigned, void*, void**, void**>("cuLaunchKernel");
