@@ -616,7 +616,8 @@ class Partitioner : public AnalyzedMutator {
       return WithVariable(node, "_rest", last, [&](const Expr& main_stop) {
         Stmt tail = num_first == 0 ? TailByCount(node, limits) : Stmt();
         if (node->for_kind == ForKind::kParallel)
-          return tail ? WithTail(node, inside.Mutate(node->body), main_stop, tail) : Stmt();
+          return tail ? WithTail(node, inside.Mutate(node->body), main_stop, tail)
+                      : WithLastTile(node, limits, stop);
         if (!tail) tail = after.Mutate(node->body);
         return MakePieces(node, {start, main_start, main_stop, stop},
                           {before.Mutate(node->body), inside.Mutate(node->body), tail});
@@ -669,6 +670,36 @@ class Partitioner : public AnalyzedMutator {
     Stmt loop = node->With(node->min, node->extent,
                            IfThenElseNode::Make(node->var < stop, body, tail, node->span));
     return AnalyzedMutator::MutateNode(loop.As<ForNode>(), loop);
+  }
+
+  // The same where some comparisons are about the end of a tile, and the last iteration alone has
+  // such an end: of so many that is known. Others, as those of copies around the tiles, stay. Null
+  // where that is not so.
+  Stmt WithLastTile(const ForNode* node, const std::vector<Limit>& limits, const Expr& stop) {
+    const Limit* first = nullptr;
+    Decider inside, after;
+    for (const Limit& limit : limits) {
+      if (!limit.tail) continue;
+      if (!first) first = &limit;
+      if (limit.tail->extent != first->tail->extent ||
+          !StructuralEqual(limit.tail->left, first->tail->left) ||
+          !StructuralEqual(Simple(limit.end), Simple(first->end)))
+        return {};
+      inside.Set(limit.comparison, true);
+    }
+    if (!first) return {};
+    std::optional<int64_t> last = ir::AsConstInt(Simple(first->end)), end = ir::AsConstInt(stop);
+    if (!last || !end || *last + 1 != *end || ir::IsConst(node->min, *last)) return {};
+    Expr at_last = Const(node->var.dtype(), *last);
+    std::optional<int64_t> left =
+        ir::AsConstInt(Simple(ir::Substitute(first->tail->left, {{node->var.node(), at_last}})));
+    if (!left) return {};
+    for (const Limit& limit : limits)
+      if (limit.tail)
+        after.known[limit.comparison] =
+            ir::LTNode::Make(limit.tail->index, Const(node->var.dtype(), *left));
+    return WithTail(node, inside.Mutate(node->body), at_last,
+                    CopyWithFreshDefs(after.Mutate(node->body)));
   }
 
   Stmt MakePieces(const ForNode* node, const std::array<Expr, 4>& ends,
