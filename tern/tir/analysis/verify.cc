@@ -317,7 +317,13 @@ class Verifier : public StmtVisitor {
     CheckAttrs(AttrPlace::kBlock, node->annotations, node->span);
     if (in_block_) Report(node->span, "block " + node->name + " is inside another block");
     bool reduces = false;
-    for (const BlockIter& iter : node->iters) reduces |= iter.kind == IterKind::kReduce;
+    for (const BlockIter& iter : node->iters) {
+      reduces |= iter.kind == IterKind::kReduce;
+      if (const auto* hiding = iter.extent.As<VarNode>(); hiding && iter.binding.same(iter.extent))
+        Report(node->span, "axis " + iter.var.name() + " of block " + node->name + " is " +
+                               hiding->name + ", and never below its extent, which is the same " +
+                               hiding->name + ": does a loop hide what has this name outside?");
+    }
     if (node->init && !reduces)
       Report(node->span, "block " + node->name + " has an init but no reduce axis");
     in_block_ = true;
