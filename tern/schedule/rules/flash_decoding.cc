@@ -57,8 +57,9 @@ constexpr int64_t kBlocksPerCore = 4, kLeastSteps = 4, kMostParts = 128;
 constexpr double kManyBytes = 4 << 20;
 // Parts for each thread that combines them.
 constexpr int64_t kPartsOfThread = 32;
-// Of a dynamic number of keys, and of heads and batch.
-constexpr int64_t kLikelyKeys = 4096, kLikelyHeads = 32;
+// Of a dynamic number of keys, and of heads of the whole batch: parts for 64 keep the device half
+// busy with 8, and take up to a sixth longer with a thousand.
+constexpr int64_t kLikelyKeys = 4096, kLikelyHeads = 64;
 // Parts that a thread combines at once, and threads of a block that does so.
 constexpr int64_t kUnrolledParts = 8, kCombineThreads = 512;
 // Instructions of a multiprocessor in a cycle, and bytes from memory; instructions of a score.
@@ -598,8 +599,11 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   int64_t tile = 1, blocks = 1;
   for (const RowAxis& row : found.rows) {
     tile *= row.tile;
-    blocks *= CeilDiv(ir::AsConstInt(row.extent).value_or(kLikelyHeads), row.tile);
+    blocks *= CeilDiv(ir::AsConstInt(row.extent).value_or(1), row.tile);
   }
+  bool is_dynamic = std::any_of(found.rows.begin(), found.rows.end(),
+                                [](const RowAxis& row) { return !ir::AsConstInt(row.extent); });
+  if (is_dynamic) blocks = std::max(blocks, kLikelyHeads);
   // The conditions of a dynamic number of keys take registers.
   int64_t at_once = kElementsAtOnce / elements / (ir::AsConstInt(found.keys) ? 1 : 2);
   plan.keys = wanted_or(&P::keys, at_once > 1 ? PowerIn(at_once, kMostKeys) : 1);
