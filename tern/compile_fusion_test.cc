@@ -70,7 +70,9 @@ TEST_P(Fused, IsSoManyKernelsAndTheSameNumbers) {
     kernels += "\n";
   }
   // The rules of the target are asked, so others may answer otherwise.
-  if (target->kind->name == "llvm") EXPECT_EQ(fused.calls.size(), spelling.calls) << kernels;
+  if (target->kind->name == "llvm") {
+    EXPECT_EQ(fused.calls.size(), spelling.calls) << kernels;
+  }
   ModelOptions apart;
   apart.fuse = false;
   vm::Session session(LoadModel(fused), {.poison_memory = true});

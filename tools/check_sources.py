@@ -128,9 +128,10 @@ def check_pass_header(path, text, report):
 def check_presets(path, text, presets, report):
     """What ./dev builds is a preset of CMake's."""
     for number, line in enumerate(text.splitlines(), 1):
-        for name in re.findall(r"(?:^ *|\) )build ([a-z][\w-]*)", line):
-            if name not in presets:
-                report(path, number, f"CMakePresets.json has no preset {name}")
+        for pattern in (r"(?:^ *|\) |\|\| |&& )build ([a-z][\w-]*)", r"build/([a-z][\w-]*)/(?:bin|lib)", r"(?:preset|runtime)=([a-z][\w-]*)"):
+            for name in re.findall(pattern, line):
+                if name not in presets:
+                    report(path, number, f"CMakePresets.json has no preset {name} to build")
 
 
 def main():
@@ -146,7 +147,7 @@ def main():
     def report(path, line, message):
         problems.append(f"{path}:{line}: {message}")
 
-    presets = {preset["name"] for preset in json.loads((root / "CMakePresets.json").read_text())["configurePresets"]}
+    presets = {preset["name"] for preset in json.loads((root / "CMakePresets.json").read_text())["buildPresets"]}
     check_presets("dev", (root / "dev").read_text(), presets, report)
     passes = set(re.findall(r'"([a-z_]+)"', (root / PASSES).read_text()))
     for path in files:

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "tern/ffi/registry_table.h"
 #include "tern/tir/text.h"
@@ -15,8 +16,8 @@ namespace {
 
 struct Entry {
   std::string text;
-  std::once_flag read;
-  TensorIntrinsic intrinsic;  // once it was read
+  std::mutex mutex;
+  std::optional<TensorIntrinsic> intrinsic;  // once it was read
 };
 
 ffi::RegistryTable<std::unique_ptr<Entry>>& Intrinsics() {
@@ -65,8 +66,9 @@ const TensorIntrinsic* FindTensorIntrinsic(const std::string& name) {
   const std::unique_ptr<Entry>* found = Intrinsics().Find(name);
   if (!found) return nullptr;
   Entry& entry = **found;
-  std::call_once(entry.read, [&] { entry.intrinsic = Read(name, entry.text); });
-  return &entry.intrinsic;
+  std::scoped_lock lock(entry.mutex);
+  if (!entry.intrinsic) entry.intrinsic = Read(name, entry.text);
+  return &*entry.intrinsic;
 }
 
 std::vector<std::string> TensorIntrinsicNames() { return Intrinsics().Names(); }

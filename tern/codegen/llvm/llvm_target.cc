@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tern/codegen/llvm/llvm_target.h"
 
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -346,8 +347,14 @@ std::string LLVMTarget::Emit(llvm::Module* module, Output output) const {
     llvm::WriteBitcodeToFile(*module, stream);
     return bytes.str().str();
   }
-  machine_->setOptLevel(SplitHugeBlocks(module) ? llvm::CodeGenOptLevel::None
-                                                : llvm::CodeGenOptLevel::Aggressive);
+  // The machine is used again: without optimisation LLVM turns fast instruction selection on, and
+  // not off again.
+  auto optimize = [this](bool on) {
+    machine_->setOptLevel(on ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::None);
+    machine_->setFastISel(!on);
+  };
+  optimize(!SplitHugeBlocks(module));
+  llvm::scope_exit again([&] { optimize(true); });
   auto passes = std::make_unique<llvm::legacy::PassManager>();
   passes->add(
       new llvm::TargetLibraryInfoWrapperPass(LibraryInfo(machine_->getTargetTriple(), is_device_)));

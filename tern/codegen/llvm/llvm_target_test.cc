@@ -58,6 +58,24 @@ TEST(LLVMTarget, NativeRunsHere) {
   EXPECT_TRUE(target.FeaturesMissingHere().empty());
 }
 
+// A huge block is generated without optimisation; what comes after it is not.
+TEST(LLVMTarget, HugeBlocksLeaveTheMachineAsItWas) {
+  LLVMTarget target = Make("llvm");
+  std::string body = "  %v0 = load i32, ptr %p\n", huge;
+  for (int i = 1; i <= 10001; ++i)
+    huge += "  %v" + std::to_string(i) + " = mul i32 %v" + std::to_string(i - 1) + ", %v0\n";
+  auto function = [&](const std::string& rest, const std::string& result) {
+    return "define i32 @f(ptr %p) {\n" + body + rest + "  ret i32 " + result + "\n}\n";
+  };
+  const std::string small = function("  %v1 = mul i32 %v0, 24\n  %v2 = add i32 %v1, %v0\n", "%v2");
+  auto assembly = [&](const std::string& text) {
+    return target.EmitText(text, LLVMTarget::Output::kAssembly);
+  };
+  const std::string before = assembly(small);
+  assembly(function(huge, "%v10001"));
+  EXPECT_EQ(assembly(small), before);
+}
+
 TEST(LLVMTarget, WrongTripleListsLegalOnes) {
   std::string failure = Failure("llvm -mtriple=toaster");
   EXPECT_NE(failure.find("ValueError: -mtriple=toaster"), std::string::npos) << failure;

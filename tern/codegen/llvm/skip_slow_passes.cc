@@ -28,8 +28,8 @@ constexpr llvm::StringLiteral kNotForLarge[] = {"LoopLoadEliminationPass", "Loop
 // tiles, at a tenth of the time that all passes take.
 constexpr size_t kTile = 24;
 constexpr llvm::StringLiteral kNotForTiles[] = {"LoopLoadEliminationPass", "SLPVectorizerPass"};
-// InstCombine is in the pipeline eight times. In these runs it finds next to nothing in tiles: only
-// loops were changed since the ones before.
+// InstCombine is in LLVM 22's pipeline eight times. In tiles these runs find next to nothing: those
+// before them have combined what there is, and the passes between change scalar code and loops.
 constexpr llvm::StringLiteral kCombine = "InstCombinePass";
 constexpr int kFirstIdleCombine = 5, kLastIdleCombine = 7;
 // With so many instructions most passes take too long: those that walk all uses of an index for

@@ -19,8 +19,8 @@
 namespace tern::graph {
 namespace {
 
-// A store takes the interpreter one to two microseconds; compiling a function takes 15 ms and more.
-// Of all calls of a function.
+// Stores of all calls of a function, up to which it is interpreted: a store takes one to two
+// microseconds, compiling a function 15 ms and more.
 constexpr int64_t kInterpretedStores = 8192;
 
 bool IsStatic(const Value& value) {

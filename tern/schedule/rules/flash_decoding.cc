@@ -57,8 +57,8 @@ constexpr int64_t kBlocksPerCore = 4, kLeastSteps = 4, kMostParts = 128;
 constexpr double kManyBytes = 4 << 20;
 // Parts for each thread that combines them.
 constexpr int64_t kPartsOfThread = 32;
-// Of a dynamic number of keys, and of heads of the whole batch: parts for 64 keep the device half
-// busy with 8, and take up to a sixth longer with a thousand.
+// What a dynamic number of keys is taken for, and of heads of keys in a dynamic batch: parts for 64
+// heads keep the device half busy where there are 8, and take up to a sixth longer with a thousand.
 constexpr int64_t kLikelyKeys = 4096, kLikelyHeads = 64;
 // Parts that a thread combines at once, and threads of a block that does so.
 constexpr int64_t kUnrolledParts = 8, kCombineThreads = 512;
@@ -617,7 +617,8 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   double bytes_of_all =
       static_cast<double>(blocks * keys) *
       static_cast<double>(found.head * found.key_bytes + found.columns * found.value_bytes);
-  if (!want.is_asked() && std::min(wanted, most) > kMostParts && bytes_of_all > kManyBytes)
+  if (!want.is_asked() && !is_dynamic && std::min(wanted, most) > kMostParts &&
+      bytes_of_all > kManyBytes)
     Refuse("there are few heads and many keys: parts would take long to combine");
   int64_t parts = std::max<int64_t>(1, std::min({wanted, most, kMostParts}));
   plan.parts = wanted_or(&P::parts, RoundUp(parts, plan.warps));

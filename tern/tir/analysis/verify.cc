@@ -319,10 +319,11 @@ class Verifier : public StmtVisitor {
     bool reduces = false;
     for (const BlockIter& iter : node->iters) {
       reduces |= iter.kind == IterKind::kReduce;
+      // `for n in 0..n { block { v: spatial(n) = n` is another n than that of the shapes.
       if (const auto* hiding = iter.extent.As<VarNode>(); hiding && iter.binding.same(iter.extent))
-        Report(node->span, "axis " + iter.var.name() + " of block " + node->name + " is " +
-                               hiding->name + ", and never below its extent, which is the same " +
-                               hiding->name + ": does a loop hide what has this name outside?");
+        Report(node->span, "axis " + iter.var.name() + " of block " + node->name + " is bound to " +
+                               hiding->name + ", which is its extent too: values are below the " +
+                               "extent; does a loop variable hide another " + hiding->name + "?");
     }
     if (node->init && !reduces)
       Report(node->span, "block " + node->name + " has an init but no reduce axis");

@@ -594,6 +594,10 @@ class Partitioner : public AnalyzedMutator {
 
   Stmt PartitionBetween(const ForNode* node, const std::vector<Limit>& limits, bool uses_masks,
                         const Expr& start, const Expr& stop) {
+    bool has_first = std::any_of(limits.begin(), limits.end(),
+                                 [](const Limit& limit) { return static_cast<bool>(limit.first); });
+    Stmt tail = has_first ? Stmt() : TailByCount(node, limits);
+    if (node->for_kind == ForKind::kParallel && !tail) return WithLastTile(node, limits, stop);
     Expr first = start, last = stop;
     int num_first = 0, num_last = 0;
     Decider before, inside, after;
@@ -614,13 +618,11 @@ class Partitioner : public AnalyzedMutator {
     return WithVariable(node, "_main", first, [&](const Expr& main_start) {
       last = Simple(num_last ? ir::MaxNode::Make(main_start, last) : last);
       return WithVariable(node, "_rest", last, [&](const Expr& main_stop) {
-        Stmt tail = num_first == 0 ? TailByCount(node, limits) : Stmt();
         if (node->for_kind == ForKind::kParallel)
-          return tail ? WithTail(node, inside.Mutate(node->body), main_stop, tail)
-                      : WithLastTile(node, limits, stop);
-        if (!tail) tail = after.Mutate(node->body);
+          return WithTail(node, inside.Mutate(node->body), main_stop, tail);
         return MakePieces(node, {start, main_start, main_stop, stop},
-                          {before.Mutate(node->body), inside.Mutate(node->body), tail});
+                          {before.Mutate(node->body), inside.Mutate(node->body),
+                           tail ? tail : after.Mutate(node->body)});
       });
     });
   }
@@ -672,10 +674,11 @@ class Partitioner : public AnalyzedMutator {
     return AnalyzedMutator::MutateNode(loop.As<ForNode>(), loop);
   }
 
-  // The same where some comparisons are about the end of a tile, and the last iteration alone has
-  // such an end: of so many that is known. Others, as those of copies around the tiles, stay. Null
-  // where that is not so.
+  // As WithTail, where some comparisons are about the end of a tile: only the last iteration has a
+  // partial tile, whose length is a constant. The other comparisons stay in both bodies. Null where
+  // that is not so, and where no loop in the body repeats the comparisons.
   Stmt WithLastTile(const ForNode* node, const std::vector<Limit>& limits, const Expr& stop) {
+    if (!HasSerialLoop(node->body)) return {};
     const Limit* first = nullptr;
     Decider inside, after;
     for (const Limit& limit : limits) {

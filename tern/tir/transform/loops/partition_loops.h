@@ -18,8 +18,8 @@ namespace tern::tir {
 //   grow by two bodies per loop of a nest.
 // - Where all comparisons are about the end of a tile, an unrolled loop of up to 8 iterations, the
 //   tail has a body per number of iterations left, so that it stays in registers. A parallel loop
-//   selects that body inside, and is not partitioned otherwise. It may have other comparisons too,
-//   which stay, if its last iteration alone has such an end, of a length that is known.
+//   selects that body inside, and is not partitioned otherwise. Around serial loops it may have
+//   other comparisons, which stay, if only the last iteration has a partial tile, of known length.
 // - Loops with `tail = "guard"` stay, and so do vectorized ones whose tail is masked.
 // - So do loops around a serial loop and masked vectors beside it, as tiles of a GEMM, if nothing
 //   but masks depends on the end: a second tile would be more code, and no faster. Masks may be in

@@ -132,6 +132,11 @@ class Machines {
   explicit Machines(target::Target target) : target_(std::move(target)) {}
 
   const target::Target& target() const { return target_; }
+  // LLVMCacheKey of the target.
+  const std::string& cache_key() {
+    std::call_once(has_cache_key_, [this] { cache_key_ = LLVMCacheKey(target_); });
+    return cache_key_;
+  }
   // A machine that is in use where this throws is not used again.
   void With(const std::function<void(const LLVMTarget&)>& use) {
     std::optional<LLVMTarget> machine;
@@ -150,6 +155,8 @@ class Machines {
 
  private:
   const target::Target target_;
+  std::once_flag has_cache_key_;
+  std::string cache_key_;
   std::mutex mutex_;
   std::vector<LLVMTarget> idle_;
 };
@@ -216,7 +223,8 @@ class Unit {
     const ir::Attrs& attrs = functions_[0]->attrs;
     if (auto it = attrs.find(codegen::attr::kCacheKey); it != attrs.end())
       return it->second.As<std::string>();
-    std::string around = LLVMCacheKey(machines_->target()), text;
+    const std::string& around = machines_->cache_key();
+    std::string text;
     if (around.empty()) return "";
     for (const tir::PrimFunc& function : functions_) text += tir::Print(function);
     return runtime::ProgramCache::KeyOf("llvm.object", {{"tir", text}, {"around", around}});
