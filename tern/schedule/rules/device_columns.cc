@@ -11,6 +11,7 @@
 //         for lanes                               vector loads
 //           P[lane] op= X[k, j]                   registers
 //       S[j] = P of all threads                   shared memory
+//       Y[lanes] = epilogue(S)                    by one of them, where a result has one part
 //
 // Few steps, or many results (threads = 1): as an elementwise block, whose thread adds all steps.
 //
@@ -261,8 +262,8 @@ void ReduceByThread(Schedule* schedule, const BlockInfo& block, const Reduction&
   if (!fused) ReduceByThreadWith(schedule, block, reduction, plan, {});
 }
 
-void ReduceByThreads(Schedule* schedule, const Reduction& reduction, const P& plan,
-                     const TargetInfo& target) {
+void ReduceByThreadsWith(Schedule* schedule, const Reduction& reduction, const P& plan,
+                         const TargetInfo& target, const std::optional<Epilogue>& epilogue) {
   const BlockRef& name = reduction.name;
   Loops made = PrepareLoops(schedule, reduction);
   LoopRefs split = SplitBy(schedule, name, made.k, {plan.parts, plan.threads}, {"_p", "_t"});
@@ -280,11 +281,22 @@ void ReduceByThreads(Schedule* schedule, const Reduction& reduction, const P& pl
   loops.blocks = reduction.spatial;
   AddIf(threads.outer, &loops.blocks);
   AddIf(split[0], &loops.serial);
+  loops.epilogue = epilogue;
   if (plan.parts == 1) return BindReduction(schedule, name, loops);
   LoopRefs spatial = loops.blocks;
   spatial.push_back(threads.inner);
   AddIf(loops.neighbours, &spatial);
   ReduceParts(schedule, reduction, loops, plan.parts, spatial, target);
+}
+
+void ReduceByThreads(Schedule* schedule, const Reduction& reduction, const P& plan,
+                     const TargetInfo& target) {
+  std::optional<Epilogue> epilogue;
+  if (plan.parts == 1 && plan.lanes > 1) epilogue = EpilogueOf(*schedule, reduction.name);
+  bool fused = epilogue && Try(schedule, [&](Schedule* attempt) {
+                 ReduceByThreadsWith(attempt, reduction, plan, target, epilogue);
+               });
+  if (!fused) ReduceByThreadsWith(schedule, reduction, plan, target, {});
 }
 
 Reduction MatchColumns(Schedule* schedule, const BlockInfo& given, const TargetInfo& target,

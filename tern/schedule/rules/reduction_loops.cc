@@ -199,6 +199,12 @@ void BindNeighbours(Schedule* schedule, const BlockRef& name, const Binding& loo
   Order(schedule, name, order);
   CopyRef own = schedule->Rfactor(loops.y.Of(name), FreshBlockName(*schedule, name + "_own"));
   schedule->SetScope(own, StorageScope::kLocal);
+  if (loops.epilogue) {
+    schedule->SetScope(loops.epilogue->results, StorageScope::kShared);
+    const BlockRef& epilogue = loops.epilogue->block;
+    LoopRefs made = schedule->ReverseComputeAt(epilogue, loops.x.Of(name));
+    if (!made.empty()) schedule->Vectorize(made.back().Of(epilogue));
+  }
   if (!loops.blocks.empty())
     schedule->Bind(FuseLoops(schedule, name, loops.blocks).Of(name), kBlockX);
   schedule->Bind(loops.x.Of(name), kThreadX);

@@ -55,6 +55,13 @@ LoopRefs SplitBy(Schedule* schedule, const BlockRef& block, const LoopRef& loop,
 void AddIf(const LoopRef& loop, LoopRefs* loops);
 void Order(Schedule* schedule, const BlockRef& block, const LoopRefs& loops);
 
+// The elementwise block that alone reads the results, with these.
+struct Epilogue {
+  BlockRef block;
+  tir::Buffer results;
+};
+std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const BlockRef& block);
+
 // Loops of a block by what becomes of them: thread blocks, threads, loops of a thread, a vector.
 // Blocks and threads are outside of the loops.
 struct Binding {
@@ -67,18 +74,12 @@ struct Binding {
   // Of results, neighbours in memory, which a thread reduces its part of in registers; none: it has
   // one.
   LoopRef neighbours = {};
+  std::optional<Epilogue> epilogue = {};  // of a thread's neighbours
 };
 void BindReduction(Schedule* schedule, const BlockRef& name, Binding loops);
 // The parts of a result, by blocks and threads as given; then the results of the parts, as rows.
 void ReduceParts(Schedule* schedule, const Reduction& reduction, const Binding& loops,
                  int64_t parts, const LoopRefs& spatial, const TargetInfo& target);
-
-// The elementwise block that alone reads the results, with these.
-struct Epilogue {
-  BlockRef block;
-  tir::Buffer results;
-};
-std::optional<Epilogue> EpilogueOf(const Schedule& schedule, const BlockRef& block);
 
 }  // namespace tern::schedule
 
