@@ -2,6 +2,7 @@
 #include "tern/tir/interpreter/instances.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "tern/tir/visitor.h"
@@ -10,7 +11,7 @@ namespace tern::tir {
 
 // The loops around each block that none of its axes depends on.
 struct Instances::Finder : StmtVisitor {
-  explicit Finder(std::unordered_map<const BlockNode*, Axes>* axes) : axes(axes) {}
+  explicit Finder(PointerMap<BlockNode, std::unique_ptr<Axes>>* axes) : axes(axes) {}
   using StmtVisitor::VisitNode;
   using Vars = std::unordered_set<const VarNode*>;
 
@@ -55,11 +56,12 @@ struct Instances::Finder : StmtVisitor {
     }
     for (const VarNode* loop : loops)
       if (!bound.count(loop)) found.round.push_back(loop);
-    if (!found.spatial.empty()) axes->emplace(node, std::move(found));
+    if (!found.spatial.empty() && !axes->Find(node))
+      (*axes)[node] = std::make_unique<Axes>(std::move(found));
     VisitChildren(node);
   }
 
-  std::unordered_map<const BlockNode*, Axes>* axes;
+  PointerMap<BlockNode, std::unique_ptr<Axes>>* axes;
   std::unordered_map<const VarNode*, Vars> depends;
   std::vector<const VarNode*> loops;
   int whiles = 0;
@@ -71,15 +73,14 @@ Instances::Instances(const ir::IRModule& module) {
     if (PrimFunc function = IfPrimFunc(base)) finder.Visit(function->body);
 }
 
-InstanceId Instances::Begin(const BlockNode* block,
-                            const std::function<int64_t(const VarNode*)>& value_of) {
-  auto it = axes_.find(block);
-  if (it == axes_.end()) return 0;
-  Axes& axes = it->second;
+InstanceId Instances::Begin(const BlockNode* block, const Variables& vars) {
+  const std::unique_ptr<Axes>* found = axes_.Find(block);
+  if (!found) return 0;
+  Axes& axes = **found;
   current_.clear();
   current_.push_back(axes.in_while ? rounds_ : 0);
-  for (const VarNode* var : axes.round) current_.push_back(value_of(var));
-  for (const VarNode* var : axes.spatial) current_.push_back(value_of(var));
+  for (const VarNode* var : axes.round) current_.push_back(vars.Find(var)->i());
+  for (const VarNode* var : axes.spatial) current_.push_back(vars.Find(var)->i());
   // The steps of a reduction are of one instance.
   if (axes.last && std::equal(current_.begin(), current_.end(),
                               values_.begin() + instances_[axes.last - 1].first))

@@ -2,16 +2,18 @@
 #ifndef TERN_TIR_INTERPRETER_INSTANCES_H_
 #define TERN_TIR_INTERPRETER_INSTANCES_H_
 
-#include <functional>
+#include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "tern/tir/function.h"
+#include "tern/tir/interpreter/pointer_map.h"
+#include "tern/tir/interpreter/value.h"
 
 namespace tern::tir {
 
 using InstanceId = uint32_t;  // 0: none
+using Variables = PointerMap<VarNode, Value>;
 
 // The instances of blocks that ran, to tell whether those that differ in a spatial axis are as
 // independent as the block says. Instances of other rounds do not count: where a loop that is no
@@ -20,8 +22,8 @@ class Instances {
  public:
   explicit Instances(const ir::IRModule& module);
 
-  // The instance that begins; `value_of` says what variables are.
-  InstanceId Begin(const BlockNode* block, const std::function<int64_t(const VarNode*)>& value_of);
+  // The instance that begins.
+  InstanceId Begin(const BlockNode* block, const Variables& vars);
   void BeginRound() { ++rounds_; }  // of a while loop
 
   // The first spatial axis in which two instances of one block and round differ.
@@ -46,7 +48,7 @@ class Instances {
   };
   struct Finder;
 
-  std::unordered_map<const BlockNode*, Axes> axes_;
+  PointerMap<BlockNode, std::unique_ptr<Axes>> axes_;
   std::vector<Instance> instances_;
   std::vector<int64_t> values_, current_;
   int64_t rounds_ = 0;

@@ -131,11 +131,11 @@ void Machine::BindExtents(const std::string& function, size_t i, const Param& pa
                    << " tensor of rank " << buffer->shape.size() << ", got "
                    << ffi::Describe(arg.raw());
   for (size_t d = 0; d < buffer->shape.size(); ++d)
-    if (const auto* var = buffer->shape[d].As<VarNode>(); var && !frame_->vars.count(var))
+    if (const auto* var = buffer->shape[d].As<VarNode>(); var && !frame_->vars.Find(var))
       frame_->vars[var] = Value::Int(var->dtype, (*tensor)->shape()[d]);
   std::vector<int64_t> strides = StridesOf(*tensor);
   for (size_t d = 0; d < buffer->strides.size(); ++d)
-    if (const auto* var = buffer->strides[d].As<VarNode>(); var && !frame_->vars.count(var))
+    if (const auto* var = buffer->strides[d].As<VarNode>(); var && !frame_->vars.Find(var))
       frame_->vars[var] = Value::Int(var->dtype, strides[d]);
 }
 
@@ -232,7 +232,7 @@ Machine::View Machine::MakeView(const BufferNode* buffer) {
 
 void Machine::Define(const BufferNode* buffer) {
   View view = MakeView(buffer);
-  view.data = static_cast<char*>(frame_->vars.at(buffer->data.node()).p());
+  view.data = static_cast<char*>(frame_->vars.Find(buffer->data.node())->p());
   view.piece = FindPiece(view.data);
   view.is_packed = buffer->dtype.is_packed() && !(view.piece && view.piece->owned);
   if (view.is_packed && buffer->offset.get())
@@ -301,14 +301,13 @@ Value Machine::CallWorkspace(const ir::CallNode* node) {
 
 void Machine::Release(const AllocateNode* node, const Piece& piece) {
   pieces_.erase(piece.data);
-  frame_->views.erase(node->buffer.get());
+  frame_->views.Erase(node->buffer.get());
 }
 
 const Machine::View& Machine::FindView(const AccessSite& site) const {
-  auto it = frame_->views.find(site.buffer.get());
-  TERN_CHECK(it != frame_->views.end())
-      << ir::At(site.span) << "buffer " << site.buffer->name << " is not in scope";
-  return it->second;
+  const View* view = frame_->views.Find(site.buffer.get());
+  TERN_CHECK(view) << ir::At(site.span) << "buffer " << site.buffer->name << " is not in scope";
+  return *view;
 }
 
 void Machine::AddIndex(const AccessSite& site, const View& view, size_t dimension, int64_t index,
@@ -371,11 +370,13 @@ ElementPlace Machine::Touch(const AccessSite& site, const View& view, int lane, 
   if (!piece) return {view.data + offset * bytes, half};
   // A buffer can be a larger view than the memory under it.
   int64_t size = static_cast<int64_t>(piece->shadow.size()), start = view.data - piece->data;
-  if (offset < -(start / bytes) || offset > (size - start) / bytes - 1)
+  int64_t at;
+  if (__builtin_mul_overflow(offset, bytes, &at) || __builtin_add_overflow(at, start, &at) ||
+      at < 0 || at > size - bytes)
     TERN_THROW(IndexError) << ir::At(site.span) << ElementText(site, lane)
                            << " is outside of the memory under " << site.buffer->name
                            << ", which is " << size << " bytes";
-  size_t place = static_cast<size_t>(start + offset * bytes);
+  size_t place = static_cast<size_t>(at);
   if (site.is_write && !site.is_atomic)
     piece->shadow.MarkInitialised(place, bytes);
   else if (!piece->shadow.IsInitialised(place, bytes))
@@ -464,7 +465,7 @@ void Machine::RunNode(const AllocateNode* node) {
 void Machine::RunNode(const DeclBufferNode* node) {
   Define(node->buffer.get());
   Run(node->body);
-  frame_->views.erase(node->buffer.get());
+  frame_->views.Erase(node->buffer.get());
 }
 
 Machine::LoopRange Machine::EvalRange(const ForNode* node) {
@@ -485,7 +486,7 @@ Machine::LoopRange Machine::EvalRange(const ForNode* node) {
 }
 
 void Machine::SetVar(const Var& var, int64_t value) {
-  frame_->vars[var.node()] = Value::Int(var.dtype(), value);
+  frame_->vars[var.node()].SetInt(var.dtype(), value);
 }
 
 void Machine::RunNode(const ForNode* node) {
@@ -538,11 +539,11 @@ void Machine::RunNode(const AssertNode* node) {
 void Machine::RunNode(const EvaluateNode* node) { Eval(node->value); }
 
 Machine::Instance Machine::BindAxes(const BlockNode* node) {
-  for (const BlockIter& iter : node->iters) frame_->vars[iter.var.node()] = Eval(iter.binding);
+  for (const BlockIter& iter : node->iters) SetVar(iter.var, EvalInt(iter.binding));
   if (node->predicate.get() && !EvalInt(node->predicate)) return Instance::kNone;
   bool first = true;
   for (const BlockIter& iter : node->iters) {
-    int64_t value = frame_->vars[iter.var.node()].i(), extent = EvalInt(iter.extent);
+    int64_t value = frame_->vars.Find(iter.var.node())->i(), extent = EvalInt(iter.extent);
     if (value < 0 || value >= extent)
       TERN_THROW(IndexError) << ir::At(node->span) << "axis " << iter.var.name() << " of block "
                              << node->name << " is " << value << ", outside of 0.." << extent;
@@ -570,14 +571,13 @@ void Machine::EnterRegions(const BlockNode* node) {
   regions->block = node;
   regions->reads = EvalRegions(node->reads);
   regions->writes = EvalRegions(node->writes);
-  for (const auto& [buffer, view] : frame_->views) regions->outside.insert(buffer);
+  frame_->views.ForEachKey([&](const BufferNode* buffer) { regions->outside.insert(buffer); });
   frame_->regions = regions;
 }
 
 void Machine::EnterBlock(const BlockNode* node) {
   EnterRegions(node);
-  frame_->instance =
-      instances_.Begin(node, [&](const VarNode* var) { return frame_->vars.at(var).i(); });
+  frame_->instance = instances_.Begin(node, frame_->vars);
 }
 
 void Machine::LeaveBlock(InstanceId outer) {

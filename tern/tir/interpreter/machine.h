@@ -18,6 +18,7 @@
 #include "tern/tir/interpreter/async_accesses.h"
 #include "tern/tir/interpreter/instances.h"
 #include "tern/tir/interpreter/intrinsic_reference.h"
+#include "tern/tir/interpreter/pointer_map.h"
 #include "tern/tir/interpreter/shadow_memory.h"
 #include "tern/tir/interpreter/value.h"
 
@@ -67,8 +68,8 @@ class Machine {
   };
   // What is in scope.
   struct Frame {
-    std::unordered_map<const VarNode*, Value> vars;
-    std::unordered_map<const BufferNode*, View> views;
+    Variables vars;
+    PointerMap<BufferNode, View> views;
     std::shared_ptr<const BlockRegions> regions;  // null where nothing is said
     InstanceId instance = 0;                      // of the block that runs
   };
@@ -147,7 +148,7 @@ class Machine {
   [[noreturn]] void ReportAsync(const AccessSite& site, int lane, const AsyncAccess& other);
 
   // ---- expressions
-  int64_t EvalInt(const Expr& expr) { return Eval(expr).i(); }
+  int64_t EvalInt(const Expr& expr);
   Value Eval(const Expr& expr);
   Value EvalNode(const ir::IntImmNode* node);
   Value EvalNode(const ir::FloatImmNode* node);

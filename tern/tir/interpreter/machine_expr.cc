@@ -36,6 +36,14 @@ Value Machine::Eval(const Expr& expr) {
   return ir::DispatchExpr(expr.get(), [this](auto* node) { return EvalNode(node); });
 }
 
+// Most indices and extents are variables and constants.
+int64_t Machine::EvalInt(const Expr& expr) {
+  if (const auto* constant = expr.As<ir::IntImmNode>()) return constant->value;
+  if (const auto* var = expr.As<VarNode>())
+    if (const Value* value = frame_->vars.Find(var)) return value->i();
+  return Eval(expr).i();
+}
+
 Value Machine::EvalNode(const ir::IntImmNode* node) { return Value::Int(node->dtype, node->value); }
 Value Machine::EvalNode(const ir::FloatImmNode* node) {
   return Value::Float(node->dtype, node->value);
@@ -44,10 +52,9 @@ Value Machine::EvalNode(const ir::StringImmNode* node) {
   return Value::Handle(const_cast<char*>(node->value.c_str()));
 }
 Value Machine::EvalNode(const VarNode* node) {
-  auto it = frame_->vars.find(node);
-  TERN_CHECK(it != frame_->vars.end())
-      << ir::At(node->span) << "variable " << node->name << " has no value";
-  return it->second;
+  const Value* value = frame_->vars.Find(node);
+  TERN_CHECK(value) << ir::At(node->span) << "variable " << node->name << " has no value";
+  return *value;
 }
 
 template <ExprKind K>

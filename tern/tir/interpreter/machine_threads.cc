@@ -298,7 +298,7 @@ void Machine::RunNodeTogether(const AllocateNode* node, const Group& group) {
   RunTogether(node->body, group);
   for (const auto& piece : own) pieces_.erase(piece->data);
   if (is_shared) return;
-  for (Thread* thread : group) thread->frame.views.erase(node->buffer.get());
+  for (Thread* thread : group) thread->frame.views.Erase(node->buffer.get());
 }
 
 void Machine::RunNodeTogether(const DeclBufferNode* node, const Group& group) {
@@ -310,7 +310,7 @@ void Machine::RunNodeTogether(const DeclBufferNode* node, const Group& group) {
     Define(node->buffer.get());
   }
   RunTogether(node->body, group);
-  for (Thread* thread : group) thread->frame.views.erase(node->buffer.get());
+  for (Thread* thread : group) thread->frame.views.Erase(node->buffer.get());
 }
 
 // Virtual threads that wait for each other walk together, like threads.

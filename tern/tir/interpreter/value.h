@@ -44,6 +44,13 @@ struct Value {
     return value;
   }
 
+  // Of scalars; as `*this = Int(dtype, i)`.
+  void SetInt(DataType to, int64_t i) {
+    dtype = to;
+    vector_.clear();
+    scalar_.i = i;
+  }
+
   Lane& operator[](int lane) { return vector_.empty() ? scalar_ : vector_[lane]; }
   const Lane& operator[](int lane) const { return vector_.empty() ? scalar_ : vector_[lane]; }
   int lanes() const { return dtype.is_scalable() ? -dtype.lanes() * kVscale : dtype.lanes(); }
