@@ -5,15 +5,18 @@
 //
 //   for tiles                           blockIdx.x; .y, .z and .x where extents are dynamic
 //     for r in tile / rows, unrolled    X_shared[r, c] = X[...]: coalesced along what is read
-//       for rows, c in tile             threadIdx.y, threadIdx.x
+//       for rows, c in tile / lanes     threadIdx.y, threadIdx.x
+//         for lanes                     one vector
 //     for c in tile / rows, unrolled    Y[...] = X_shared[r, c]: coalesced along what is written
-//       for rows, r in tile             threadIdx.y, threadIdx.x
+//       for rows, r in tile / lanes     threadIdx.y, threadIdx.x
+//         for lanes                     loads of X_shared to registers, and a vector store
 //
+// Elements of less than 4 bytes are moved in vectors of 4 bytes, where both extents are multiples.
 // Rows of X_shared are `pad` elements longer than a tile, against bank conflicts. Tiles at the ends
-// are predicated. Cost: elements of whole tiles, and what a tile takes to start, wait for memory
-// and for its threads, as long as so many elements; fewer threads wait for more of their own:
+// are predicated. Cost: accesses of whole tiles, and what a tile takes to start, wait for memory
+// and for its threads, as long as so many; fewer threads wait for more of their own:
 //
-//   cycles = tiles / busy_blocks * (tile * tile + 2700) * (1 + tile / rows / 64)
+//   cycles = tiles / busy_blocks * (tile * tile / lanes + 2700) * (1 + tile / rows / 64)
 //
 // Declines where an extent is below 16, or shared memory has no room for a tile.
 #include "tern/schedule/rules/device_transpose.h"
@@ -70,15 +73,19 @@ LoopRef BindTiles(Schedule* schedule, const BlockInfo& block, LoopRefs loops) {
   return inner;
 }
 
+// Of a bank of shared memory.
+constexpr int64_t kBankBytes = 4;
+
 struct TransposePlan : PlanCost {
-  int64_t tile = 0;  // its side, and threads along what is contiguous
-  int64_t rows = 0;  // of it that threads have at a time
-  int64_t pad = 0;   // elements behind a row in shared memory
+  int64_t tile = 0;   // its side
+  int64_t lanes = 1;  // neighbours that a thread loads, and stores, at once
+  int64_t rows = 0;   // of a tile that threads have at a time
+  int64_t pad = 0;    // elements behind a row in shared memory
 
   static const std::vector<PlanField<TransposePlan>>& Fields() {
     using P = TransposePlan;
     static const std::vector<PlanField<P>> fields = {
-        {"tile", &P::tile}, {"rows", &P::rows}, {"pad", &P::pad}};
+        {"tile", &P::tile}, {"lanes", &P::lanes}, {"rows", &P::rows}, {"pad", &P::pad}};
     return fields;
   }
 };
@@ -96,28 +103,44 @@ Transposition RequireTransposition(const BlockInfo& block, const TargetInfo& tar
   return *across;
 }
 
+// Elements that a thread may move at once: as many as a bank of shared memory has.
+int64_t VectorLanes(const BlockInfo& block, const Transposition& across, const TargetInfo& target) {
+  int64_t lanes = kBankBytes / across.buffer->dtype.bytes();
+  if (target.vector_bytes < kBankBytes || lanes <= 1) return 1;
+  for (size_t axis : {across.written, across.read}) {
+    int64_t extent = ConstExtent(block.axes[axis]);
+    lanes = extent > 0 ? PowerIn(extent, lanes) : 1;
+  }
+  return lanes;
+}
+
 std::vector<P> TransposePlans(Schedule*, const BlockInfo& block, const TargetInfo& target,
                               const Wanted<P>& want) {
-  constexpr double kTileElements = 2700, kElementsOfThread = 64;
+  constexpr double kTileAccesses = 2700, kAccessesOfThread = 64;
   Transposition across = RequireTransposition(block, target);
   int64_t bytes = across.buffer->dtype.bytes(), most = std::min(kBlockThreads, target.max_threads);
   std::vector<P> plans;
-  for (int64_t tile : {2 * kLeastTile, kLeastTile})
-    for (int64_t rows = most / tile; rows > 0; rows /= 2) {
-      P plan;
-      plan.tile = tile;
-      plan.rows = rows;
-      plan.pad = want.Or(&P::pad, std::max<int64_t>(1, 4 / bytes));  // rows start on other banks
-      if (plan.pad < 0 || tile * (tile + plan.pad) * bytes > target.shared_bytes) continue;
-      double tiles = 1 / static_cast<double>(target.busy_blocks), side = static_cast<double>(tile);
-      for (size_t axis : {across.written, across.read}) {
-        int64_t extent = ConstExtent(block.axes[axis]);
-        tiles *= static_cast<double>(CeilDiv(extent > 0 ? extent : target.likely_m, tile));
-      }
-      plan.cycles = tiles * (side * side + kTileElements) *
-                    (1 + side / static_cast<double>(rows) / kElementsOfThread);
-      plans.push_back(plan);
+  auto add = [&](int64_t tile, int64_t lanes, int64_t rows) {
+    P plan;
+    plan.tile = tile;
+    plan.lanes = lanes;
+    plan.rows = rows;
+    plan.pad = want.Or(&P::pad, std::max<int64_t>(1, kBankBytes / bytes));  // on other banks
+    if (plan.pad < 0 || plan.pad % lanes != 0 ||
+        tile * (tile + plan.pad) * bytes > target.shared_bytes)
+      return;
+    double tiles = 1 / static_cast<double>(target.busy_blocks), side = static_cast<double>(tile);
+    for (size_t axis : {across.written, across.read}) {
+      int64_t extent = ConstExtent(block.axes[axis]);
+      tiles *= static_cast<double>(CeilDiv(extent > 0 ? extent : target.likely_m, tile));
     }
+    plan.cycles = tiles * (side * side / static_cast<double>(lanes) + kTileAccesses) *
+                  (1 + side / static_cast<double>(rows) / kAccessesOfThread);
+    plans.push_back(plan);
+  };
+  for (int64_t lanes = VectorLanes(block, across, target); lanes > 0; lanes /= 2)
+    for (int64_t tile : {2 * kLeastTile, kLeastTile})
+      for (int64_t rows = most * lanes / tile; rows > 0; rows /= 2) add(tile, lanes, rows);
   if (plans.empty() && !want.is_asked())
     Refuse("a tile of " + std::to_string(kLeastTile) + " x " + std::to_string(kLeastTile) +
            " needs as many threads, and room in shared memory");
@@ -130,6 +153,9 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
   LoopRefs outer = RequireAlone(*schedule, block).spatial;
   const BlockRef& name = block.ref;
   const LoopRef &written = block.axes[across.written].loop, &read = block.axes[across.read].loop;
+  BlockRef writer;  // stores vectors of what a thread has in registers
+  if (plan.lanes > 1)
+    writer = schedule->CacheWrite(name, block.accesses[0].buffer, StorageScope::kLocal);
   std::erase(outer, written);
   std::erase(outer, read);
   Lanes w = SplitLanes(schedule, name, written, plan.tile),
@@ -151,7 +177,20 @@ void TransposeTiles(Schedule* schedule, const BlockInfo& block, const TargetInfo
        {std::tuple(BlockRef(copy), made[0], made[1]), std::tuple(name, r.inner, w.inner)}) {
     Lanes rows = SplitLanes(schedule, part, row, plan.rows);
     schedule->Bind(rows.inner.Of(part), kThreadY);
-    schedule->Bind(column.Of(part), kThreadX);
+    LoopRef thread = column;
+    if (plan.lanes > 1) {
+      Lanes vectors = SplitLanes(schedule, part, column, plan.lanes);
+      thread = vectors.outer;
+      if (part == name) {
+        LoopRefs stored = schedule->ReverseComputeAt(writer, thread.Of(name));
+        if (stored.size() != 1) Refuse("what a thread stores is no vector");
+        schedule->Vectorize(stored[0].Of(writer));
+        schedule->Unroll(vectors.inner.Of(name));
+      } else {
+        schedule->Vectorize(vectors.inner.Of(part));
+      }
+    }
+    schedule->Bind(thread.Of(part), kThreadX);
     if (!rows.outer.empty()) schedule->Unroll(rows.outer.Of(part));
   }
 }
