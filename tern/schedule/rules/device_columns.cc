@@ -22,7 +22,8 @@
 //       Y[lanes] = epilogue(P)                    vector stores
 //
 // The cost is the largest of what memory takes, what the thread blocks that follow each other on a
-// multiprocessor wait for, and the instructions; and a launch more where a result has parts.
+// multiprocessor wait for, and the instructions; what a block takes to start and to combine, unless
+// others on its multiprocessor load meanwhile; and a launch more where a result has parts.
 #include <algorithm>
 #include <cmath>
 
@@ -51,15 +52,15 @@ constexpr int64_t kResidentBlocks = 32;
 // and cycles until another kernel runs.
 constexpr double kBytesPerCycle = 2400, kBytesOfOne = 24, kLaunchCycles = 4000;
 // Cycles before the first load of a thread block, until a load is there, and until its threads have
-// combined what they have, by each halving.
-constexpr double kStartCycles = 800, kLatency = 700, kCombineCycles = 200, kHalvingCycles = 60;
+// combined what they have of a column, by each halving.
+constexpr double kStartCycles = 1600, kLatency = 700, kCombineCycles = 400, kHalvingCycles = 60;
 // Instructions of a multiprocessor in a cycle; of a step, of a lane of it, and of a thread; those
 // that find the place of a thread in the rows.
 constexpr double kIssued = 128, kStepWork = 6, kLaneWork = 3, kThreadWork = 40;
 // Neighbours that are worth an access of memory; and cycles of a multiprocessor to begin a block.
-constexpr double kAccessBytes = 64, kBlockCycles = 25;
+constexpr double kAccessBytes = 96, kBlockCycles = 25;
 // The part of what is not the longest that it does not hide.
-constexpr double kNotHidden = 0.2;
+constexpr double kNotHidden = 0.1;
 
 struct ColumnPlan : PlanCost {
   int64_t columns = 1;  // threads along results that are neighbours
@@ -121,7 +122,9 @@ void SetCost(const Sizes& sizes, const TargetInfo& target, P* plan) {
                   std::min(kBytesPerCycle, kBytesOfOne * std::min(blocks, processors));
   // Of a thread.
   double steps = std::ceil(sizes.steps / (sharing * parts));
-  double combined = sharing > 1 ? kCombineCycles + kHalvingCycles * std::log2(sharing) : 0;
+  // One column of a thread after the other.
+  double combined =
+      sharing > 1 ? lanes * (kCombineCycles + kHalvingCycles * std::log2(sharing)) : 0;
   double resident = processors * std::min(static_cast<double>(kResidentBlocks),
                                           static_cast<double>(kResidentThreads) / threads);
   double waited = std::max(1.0, blocks / resident) *
@@ -132,6 +135,9 @@ void SetCost(const Sizes& sizes, const TargetInfo& target, P* plan) {
                 blocks * kBlockCycles / processors;
   double most = std::max({memory, waited, work});
   plan->cycles = most + kNotHidden * (memory + waited + work - most);
+  // While a thread block starts and combines, the others of its multiprocessor load.
+  plan->cycles +=
+      (kStartCycles + kLatency + combined) / std::max(1.0, std::min(blocks, resident) / processors);
   // The second kernel, of a warp for each result.
   if (plan->parts > 1)
     plan->cycles += 2 * sizes.results * parts * sizeof(float) / kBytesPerCycle + kLaunchCycles +
