@@ -10,8 +10,9 @@
 //
 // The four warps, of 32 lanes, are in a row, and the first one is a multiple of four. Of b there is
 // an operand for each block of 64 columns, one behind the other in memory. A block is 64 rows of 64
-// elements. With "t" for "n" the block in memory is the transpose: "tn" of a, "nt" of b. With "r" a
-// is in registers: 32 elements of each lane, which lie as those of a sum of 64 columns. Lane l of
+// elements. With "t" for "n" the block in memory is the transpose: "tn" of a, "nt" of b. Such a b
+// of 16-bit elements may also be one narrow block, of 8, 16 or 32 columns. With "r" a is in
+// registers: 32 elements of each lane, which lie as those of a sum of 64 columns. Lane l of
 // warp w has N / 2 elements of the sum: e is that of row w * 16 + e // 2 % 2 * 8 + l // 4 and
 // column e // 4 * 8 + l % 4 * 2 + e % 2. Which banks of shared memory have the elements of an
 // operand's buffer is the code generator's matter, of all accesses to it.
@@ -36,6 +37,8 @@ inline constexpr const char* kMatrixWait = "matrix_wait";
 
 // Threads of such a group; rows of a block of an operand, and bytes of one of them.
 inline constexpr int kWarpGroupThreads = 128, kWarpGroupBlock = 64, kWarpGroupRowBytes = 128;
+// Columns of narrow blocks.
+inline constexpr int kNarrowColumns[] = {8, 16, 32};
 
 // What an operand's elements are, and a sum's.
 struct GroupType {

@@ -348,8 +348,14 @@ DataType CheckGroup(const char* name, const Args& args) {
         << name << ": the layout of the operands is "
         << R"("nn", "nt", "tn", "tt", "rn" or "rt", or of other types as in "nt_e4m3")";
   CheckMatrix(name, args[2], layout[0] == 'r' ? kElements / kWarpGroupThreads : kElements);
+  int block = kElements;
+  for (int columns : kNarrowColumns)
+    if (blocks == 1 && layout[1] == 't' && args[3].dtype().lanes() == columns * kWarpGroupBlock) {
+      block = columns * kWarpGroupBlock;
+      sums = columns / 2;
+    }
   for (size_t i = 3; i < args.size(); ++i) {
-    CheckMatrix(name, args[i], kElements);
+    CheckMatrix(name, args[i], block);
     CheckSums(name, {args[0], args[2], args[i]}, sums);
   }
   return args[0].dtype();

@@ -10,19 +10,20 @@
 namespace tern::schedule {
 
 void SetMatrixLayout(Schedule* schedule, const BufferRef& buffer, size_t rank,
-                     const std::string& to) {
+                     const std::string& to, bool transposed) {
   std::string batch;
   for (size_t d = 0; d + 2 < rank; ++d) batch += "b" + std::to_string(d) + ", ";
-  schedule->TransformLayout(buffer,
-                            IndexMap::Parse(fmt::format("({0}i, j) -> ({0}{1})", batch, to)));
+  schedule->TransformLayout(buffer, IndexMap::Parse(fmt::format("({0}{1}) -> ({0}{2})", batch,
+                                                                transposed ? "j, i" : "i, j", to)));
 }
 
 void SetGroupFragmentLayout(Schedule* schedule, const BufferRef& buffer, size_t rank,
-                            int64_t columns) {
+                            int64_t columns, bool transposed) {
   SetMatrixLayout(schedule, buffer, rank,
                   fmt::format("i // 64, j // {0}, i % 64 // 16, i % 8 * 4 + j % 8 // 2, j % {0} // "
                               "8 * 4 + i % 16 // 8 * 2 + j % 2",
-                              columns));
+                              columns),
+                  transposed);
 }
 
 void SetGroupRowLayout(Schedule* schedule, const BufferRef& buffer, size_t rank, int64_t columns) {

@@ -16,13 +16,13 @@ namespace tern::schedule {
 inline constexpr int64_t kGroupBlock = 64;
 inline constexpr int64_t kGroupWarps = 4, kGroupLanes = 32;
 
-// The layout of the last two dimensions, (i, j), of a buffer of so many.
+// The layout of the last two dimensions, (i, j), of a buffer of so many; `transposed`: (j, i).
 void SetMatrixLayout(Schedule* schedule, const BufferRef& buffer, size_t rank,
-                     const std::string& to);
+                     const std::string& to, bool transposed = false);
 // A fragment: group, tile of so many columns, warp, lane, and the elements of the lane, as
 // warp_matrix_multiply_group has them.
 void SetGroupFragmentLayout(Schedule* schedule, const BufferRef& buffer, size_t rank,
-                            int64_t columns);
+                            int64_t columns, bool transposed = false);
 // The same with kRowNeighbours elements of a row side by side in a lane, which it stores at once.
 void SetGroupRowLayout(Schedule* schedule, const BufferRef& buffer, size_t rank, int64_t columns);
 inline constexpr int64_t kPairNeighbours = 2, kRowNeighbours = 8;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "tern/ir/structural.h"
 #include "tern/schedule/nest.h"
@@ -46,6 +47,18 @@ constexpr int64_t kFewStages = 2;
 // accumulators than this.
 constexpr int64_t kTurns = 2, kMostAccumulators = 128;
 
+// Few rows of A, whose product is bound by memory that reads B: M and N change places (swapped
+// operands), so that the 64 rows of an instruction are columns of B, and most of shared memory is
+// stages. How many rows are few: of two, the lanes of a fragment are not told apart when it is
+// stored.
+constexpr int64_t kLeastRows = 3, kFewRows = 32;
+// For their cost: bytes that a multiprocessor copies in a cycle; cycles until a tile is stored; and
+// what matrix instructions of single warps reach of the speed of memory, with their start and the
+// second kernel of parts of K.
+constexpr double kBytesOfFewRows = 40, kStoreCycles = 500, kMemoryShareOfWarps = 0.75;
+// FMAs of a multiprocessor in a cycle.
+constexpr double kFmaPerCycle = 4096;
+
 // To choose from, the largest first.
 struct GroupTiles {
   int64_t rows, columns;
@@ -66,8 +79,26 @@ struct GroupPlan : DeviceGemmPlan {
   int64_t roles = 0;
   bool takes_turns() const { return roles == kTurns; }
   int64_t groups() const { return takes_turns() ? 1 : tile_m / kGroupBlock; }
+  // Fewer rows than those of an instruction are its columns.
+  bool swaps_operands() const { return tile_m < kGroupBlock; }
+  GroupPlan Swapped() const {
+    GroupPlan plan = *this;
+    std::swap(plan.tile_m, plan.tile_n);
+    return plan;
+  }
 };
 using P = GroupPlan;
+
+// The same results as the transpose of C = transpose of B * transpose of A. C stays where it is.
+Gemm Swapped(Gemm gemm) {
+  std::swap(gemm.a, gemm.b);
+  std::swap(gemm.a.is_a, gemm.b.is_a);
+  std::swap(gemm.loops.m, gemm.loops.n);
+  std::swap(gemm.m, gemm.n);
+  std::swap(gemm.dynamic_m, gemm.dynamic_n);
+  gemm.c_m_dim = gemm.c->shape.size() - 1;
+  return gemm;
+}
 
 int64_t StageBytes(const Gemm& gemm, const P& plan) {
   return (plan.tile_m + plan.tile_n) * plan.tile_k * gemm.a.bytes();
@@ -191,19 +222,86 @@ std::vector<P> EnumeratePlans(const Schedule& schedule, const Gemm& gemm, const 
   return plans;
 }
 
+// Whether bulk copies take an operand: rows of a tensor of the function, of 16-bit elements, whole
+// 16 bytes each.
+bool MayCopyInBulk(const Schedule& schedule, const GemmOperand& operand) {
+  const auto& params = schedule.function()->params;
+  auto param = std::find_if(params.begin(), params.end(), [&](const tir::Param& one) {
+    return one.is_tensor() && one.buffer->name == operand.name;
+  });
+  return param != params.end() && param->buffer->strides.empty() && operand.dtype.bits() == 16 &&
+         IsMultiple(param->buffer->shape.back(), kCopyBytes / operand.bytes());
+}
+
+// A step takes a multiprocessor no less than its part of what memory takes for all.
+void SetFewRowsCost(const Gemm& gemm, TargetInfo target, int64_t multiprocessors, P* plan) {
+  target.busy_blocks = multiprocessors;
+  plan->limit = LeastDeviceCycles(gemm, kFmaPerCycle, target);
+  int64_t blocks = gemm.batch * CeilDiv(gemm.m, plan->tile_m) * CeilDiv(gemm.n, plan->tile_n) *
+                   plan->split_k,
+          tiles = CeilDiv(blocks, multiprocessors),
+          steps = tiles * CeilDiv(CeilDiv(gemm.k, plan->split_k), plan->tile_k);
+  auto bytes = static_cast<double>(StageBytes(gemm, *plan));
+  plan->cycles =
+      DeviceGemmCycles(
+          gemm, *plan,
+          {std::max(bytes / kBytesOfFewRows, plan->limit / static_cast<double>(steps))}, target) +
+      static_cast<double>(tiles) * kStoreCycles;
+}
+
+// Plans with swapped operands, where there are few rows that are copied by a warp of its own.
+std::vector<P> EnumerateFewRows(const Schedule& schedule, const BlockInfo& block, const Gemm& gemm,
+                                const TargetInfo& target, const Wanted<P>& want,
+                                int64_t multiprocessors) {
+  bool fits = gemm.m >= kLeastRows && gemm.m <= kFewRows &&
+              std::min(gemm.n, gemm.k) >= kGroupBlock && !block.is_batched &&
+              gemm.a.k_contiguous() && HasConstantStrides(schedule, gemm) &&
+              MayCopyInBulk(schedule, gemm.a) && MayCopyInBulk(schedule, gemm.b);
+  std::vector<P> plans;
+  if (!fits) return plans;
+  int64_t rows = gemm.dynamic_m ? kFewRows : gemm.m;
+  const auto *first = std::begin(tir::kNarrowColumns), *end = std::end(tir::kNarrowColumns),
+             *most = std::find_if(first, end, [&](int narrow) { return narrow >= rows; });
+  P plan;
+  plan.tile_m = want.Or(&P::tile_m, *most);
+  if (std::find(first, most + 1, plan.tile_m) == most + 1) return plans;
+  plan.tile_k = tir::kWarpGroupRowBytes / gemm.a.bytes();
+  plan.roles = 1;
+  for (int64_t columns : {2 * kGroupBlock, kGroupBlock}) {
+    plan.tile_n = columns;
+    int64_t fitting =
+        (target.shared_bytes - kBarrierBytes) / StageBytes(gemm, plan) - kLateVersions;
+    // Of a power of two of tiles the place of a step is a mask.
+    auto tiles =
+        static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(fitting + kLateVersions)));
+    plan.stages = want.Or(&P::stages, tiles - kLateVersions);
+    if (plan.stages < kLeastStages || plan.stages > fitting ||
+        CeilDiv(gemm.n, columns) > target.most_grid_blocks || gemm.n <= columns - kGroupBlock)
+      continue;
+    for (int64_t parts : SplitsOfK(schedule, gemm, plan, target)) {
+      plan.split_k = parts;
+      SetFewRowsCost(gemm, target, multiprocessors, &plan);
+      plans.push_back(plan);
+    }
+  }
+  return plans;
+}
+
 class GroupScheduler : public GroupSteps {
  public:
-  // `exchanges`: lanes exchange accumulators before they store them.
+  // `exchanges`: lanes exchange accumulators before they store them. `swapped`: GEMM and plan are;
+  // C is transposed.
   GroupScheduler(Schedule* schedule, const BlockRef& block, const Gemm& gemm,
                  const std::string& type, const P& plan, const GroupInstructions& instructions,
-                 bool exchanges)
+                 bool exchanges, bool swapped)
       : GroupSteps(schedule, block, gemm, plan, plan.takes_turns() ? 0 : plan.groups()),
         plan_(plan),
         multiprocessors_(instructions.multiprocessors),
         prefix_(instructions.prefix),
         intrinsic_(
             fmt::format("{}_{}_{}_{}", instructions.prefix, OperandLayout(), plan.tile_n, type)),
-        exchanges_(exchanges) {}
+        exchanges_(exchanges),
+        swapped_(swapped) {}
 
   void Run() {
     BlockRef reader = KeepSums();
@@ -221,10 +319,14 @@ class GroupScheduler : public GroupSteps {
     BlockRef init = schedule_.DecomposeReduction(block_, At("lo"), Name("init"));
     LoopRefs right_copy = schedule_.ComputeAt(right, At("lo"), {Name("bsk"), Name("bsj")});
     LoopRefs left_copy = schedule_.ComputeAt(left, At("lo"), {Name("asi"), Name("ask")});
-    SetGroupFragmentLayout(&schedule_, acc, gemm_.c->shape.size(), plan_.tile_n);
-    SetBlockLayout(left, gemm_.a.rank);
-    SetBlockLayout(right, gemm_.b.rank);
+    SetGroupFragmentLayout(&schedule_, acc, gemm_.c->shape.size(), plan_.tile_n, swapped_);
+    SetBlockLayout(left, gemm_.a.rank, kGroupBlock);
+    SetBlockLayout(right, gemm_.b.rank, swapped_ ? plan_.tile_n : kGroupBlock);
     ShareAmongThreads(left, left_copy, "as");
+    // Each thread has a part of a few rows.
+    if (swapped_)
+      copy_bytes_ = std::min(
+          copy_bytes_, plan_.tile_n * tir::kWarpGroupRowBytes / groups() / tir::kWarpGroupThreads);
     ShareAmongThreads(right, right_copy, "bs");
     ShareGroups(At(init, "ig"));
     schedule_.Unroll(
@@ -234,9 +336,17 @@ class GroupScheduler : public GroupSteps {
     if (exchanges_) Exchange(own, exchanged);
     int64_t neighbours = exchanges_ ? kRowNeighbours : kPairNeighbours;
     int64_t vector = std::min(neighbours, kCopyBytes / BytesWrittenBy(reader));
+    if (swapped_) {
+      std::swap(stored[0], stored[1]);
+      schedule_.Reorder(stored.Of(reader));
+    }
     SharedElements shared = ShareAmongLanes(&schedule_, reader, stored[0], stored[1], plan_.tile_n,
                                             groups(), Name("e"), neighbours, vector);
-    schedule_.Vectorize(shared.vector);
+    // Neighbours of a lane are rows of C where that is transposed.
+    if (swapped_)
+      schedule_.Unroll(shared.vector);
+    else
+      schedule_.Vectorize(shared.vector);
     if (groups() == 0) schedule_.Unroll(shared.blocks);
     if (plan_.roles > 0)
       for (const tir::Buffer& tensor : TilesReadBy(reader))
@@ -257,7 +367,9 @@ class GroupScheduler : public GroupSteps {
   // A warp copies, the others multiply. Where copies turn out to be none of boxes, or tensors are
   // not aligned, the loop is pipelined as without roles.
   void SplitRoles(Schedule* schedule) const {
-    int64_t stages = std::max<int64_t>(std::min(plan_.stages, CeilDiv(gemm_.k, plan_.tile_k)), 2);
+    // Each is written out where there are no bulk copies.
+    int64_t most = swapped_ ? std::min(plan_.stages, kMostStages) : plan_.stages,
+            stages = std::max<int64_t>(std::min(most, CeilDiv(gemm_.k, plan_.tile_k)), 2);
     schedule->Pipeline(loops_.Bare("lo"), {0, 0, stages - 1}, {0},
                        PipelineRoles{plan_.stages + kLateVersions, multiprocessors_,
                                      plan_.takes_turns() ? kTurns : 1});
@@ -309,6 +421,7 @@ class GroupScheduler : public GroupSteps {
   }
 
   int64_t RowsOfTiles() const {
+    if (swapped_) return 1;
     int64_t all = gemm_.dynamic_m ? 1 : CeilDiv(gemm_.m, plan_.tile_m), rows = kRowsOfTiles;
     while (all % rows != 0) --rows;
     return rows;
@@ -340,10 +453,10 @@ class GroupScheduler : public GroupSteps {
     return kCopyBytes;
   }
 
-  // Blocks of 64 rows of 128 bytes, one behind the other for one instruction.
-  void SetBlockLayout(const BufferRef& buffer, size_t rank) {
+  // Blocks of so many rows of 128 bytes, one behind the other for one instruction.
+  void SetBlockLayout(const BufferRef& buffer, size_t rank, int64_t rows) {
     SetMatrixLayout(&schedule_, buffer, rank,
-                    fmt::format("j // {0}, i // 64, i % 64 * {0} + j % {0}", plan_.tile_k));
+                    fmt::format("j // {0}, i // {1}, i % {1} * {0} + j % {0}", plan_.tile_k, rows));
   }
 
   static constexpr auto kSumsScope = tir::StorageScope::kFragmentAccumulator;
@@ -351,7 +464,7 @@ class GroupScheduler : public GroupSteps {
   int64_t multiprocessors_;
   std::string prefix_, intrinsic_;
   BufferRef sums_ = gemm_.c;
-  bool exchanges_;
+  bool exchanges_, swapped_;
 };
 
 // What the instructions call the type of the operands. Refuses what they do not multiply.
@@ -390,10 +503,25 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
   Gemm gemm = RequireDeviceGemm(schedule, block.ref, target);
   TypeOf(*schedule, gemm);
   CheckMatrixDims(gemm, target);
+  auto require_reassociate = [&] {
+    if (gemm.c->dtype.is_float() && !tir::HasFlag(schedule->function(), tir::attr::kReassociate))
+      Refuse("matrix instructions sum in another order, and the function does not say reassociate");
+  };
+  if (std::vector<P> few = EnumerateFewRows(*schedule, block, gemm, target, want, multiprocessors);
+      !few.empty()) {
+    require_reassociate();
+    double least = std::min_element(few.begin(), few.end(),
+                                    [](const P& x, const P& y) { return x.cycles < y.cycles; })
+                       ->cycles,
+           of_warps = few[0].limit / kMemoryShareOfWarps;
+    if (!want.is_asked() && least > of_warps)
+      Refuse("few rows take " + CyclesText(least) + " cycles; instructions of single warps take " +
+             CyclesText(of_warps));
+    return few;
+  }
   if (std::min({gemm.m, gemm.n, gemm.k}) < kGroupBlock)
     Refuse("M, N or K is less than " + std::to_string(kGroupBlock));
-  if (gemm.c->dtype.is_float() && !tir::HasFlag(schedule->function(), tir::attr::kReassociate))
-    Refuse("matrix instructions sum in another order, and the function does not say reassociate");
+  require_reassociate();
   PutStepsLast(schedule, block.ref, gemm, target);
   gemm = RequireDeviceGemm(schedule, block.ref, target);
   std::vector<P> plans = EnumeratePlans(*schedule, gemm, target, want, multiprocessors);
@@ -418,10 +546,16 @@ void Apply(Schedule* schedule, const BlockInfo& block, const TargetInfo& target,
            const GroupInstructions& instructions, const P& plan) {
   GemmPart part = SplitK(schedule, block.ref, plan, target);
   std::string type = TypeOf(*schedule, part.gemm);
+  if (plan.swaps_operands()) {
+    Gemm gemm = Swapped(PadToTiles(schedule, part, plan));
+    P swapped = plan.Swapped();
+    GroupScheduler(schedule, part.block, gemm, type, swapped, instructions, false, true).Run();
+    return;
+  }
   bool exchanges = StoresNeighbours(*schedule, part.gemm);
   Gemm gemm = PadToTiles(schedule, part, plan);
   for (const GemmOperand& operand : {gemm.a, gemm.b}) CopyOddRows(schedule, operand, target);
-  GroupScheduler(schedule, part.block, gemm, type, plan, instructions, exchanges).Run();
+  GroupScheduler(schedule, part.block, gemm, type, plan, instructions, exchanges, false).Run();
 }
 
 }  // namespace

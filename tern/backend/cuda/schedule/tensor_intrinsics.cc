@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tern/schedule/rules/group_matmul.h"
 #include "tern/schedule/rules/matrix_matmul.h"
 #include "tern/schedule/tensor_intrinsic.h"
@@ -84,10 +86,11 @@ std::string InGroup(const std::string& row, const std::string& column) {
       column);
 }
 
-// 64 rows, 128 bytes of steps and several blocks of columns, of four warps.
+// 64 rows, 128 bytes of steps and several blocks of columns, or a narrow one, of four warps.
 void RegisterGroupMultiply(const std::string& layout, int columns, const tir::GroupType& type) {
   bool in_registers = layout[0] == 'r';
-  int depth = type.depth(), block = 64 * depth;
+  int depth = type.depth(), block = 64 * depth, blocks = std::max(columns / 64, 1),
+      right_block = std::min(columns, 64) * depth;
   std::string element = type.element.str(), sums = type.sum.str();
   auto widened = [&](const std::string& value) {
     return type.element == type.sum ? value : sums + "(" + value + ")";
@@ -102,11 +105,11 @@ void RegisterGroupMultiply(const std::string& layout, int columns, const tir::Gr
   std::string registers = fmt::format("C[warp, lane, ramp(0, 1, {})]", columns / 2),
               operands = in_registers ? "A[warp, lane, ramp(0, 1, 32)]"
                                       : fmt::format("A[ramp(0, 1, {})]", block);
-  for (int b = 0; b < columns / 64; ++b)
-    operands += fmt::format(", B[{}, ramp(0, 1, {})]", b, block);
+  for (int b = 0; b < blocks; ++b)
+    operands += fmt::format(", B[{}, ramp(0, 1, {})]", b, right_block);
   std::string params =
       fmt::format("C: {4}[4, 32, {0}], A: {1}[{2}], B: {1}[{3}, {5}]", columns / 2, element,
-                  in_registers ? "4, 32, 32" : std::to_string(block), columns / 64, sums, block);
+                  in_registers ? "4, 32, 32" : std::to_string(block), blocks, sums, right_block);
   std::string attrs = type.element == type.sum ? "attrs {allow_tf32 = true, reassociate = true} "
                       : type.sum.is_float()    ? "attrs {reassociate = true} "
                                                : "";
@@ -173,6 +176,10 @@ void RegisterGroupIntrinsics() {
         if (type.element.bits() != 16) break;  // along K alone
       }
   }
+  for (int columns : tir::kNarrowColumns)
+    for (const tir::GroupType& type : tir::kGroupTypes)
+      for (const char* layout : {"nt", "tt"})
+        if (type.element.bits() == 16) RegisterGroupMultiply(layout, columns, type);
 }
 
 // Two instructions of 32 steps, of which a lane has 8 in a row: columns of C are the rows of the

@@ -57,7 +57,8 @@ std::set<std::string> Instructions() {
                            ReadAll(HeaderPath("backend/cuda/test/wgmma.h")) +
                            ReadAll(HeaderPath("backend/cuda/test/bulk.h"));
   static const std::regex plain("__ptx_[a-z0-9_]+"), matrix("TERN_LDMATRIX\\((_[a-z0-9_]+)"),
-      mma("TERN_MMA\\(([a-z0-9_]+)"), wgmma("TERN_WGMMAS\\((k[0-9]+), ([a-z0-9_]+), [0-9]");
+      mma("TERN_MMA\\(([a-z0-9_]+)"), wgmma("TERN_WGMMAS\\((k[0-9]+), ([a-z0-9_]+), [0-9]"),
+      narrow_wgmma("TERN_NARROW_WGMMAS\\((k[0-9]+), ([a-z0-9_]+), [0-9]");
   auto all = [&](const std::regex& pattern, const auto& add) {
     for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) add(*it);
   };
@@ -69,11 +70,16 @@ std::set<std::string> Instructions() {
   all(mma, [&](const std::smatch& match) {
     names.insert("__ptx_mma_sync_aligned_m16n8k16_row_col_" + match[1].str());
   });
-  all(wgmma, [&](const std::smatch& match) {
-    for (const char* shape : {"m64n64", "m64n128", "m64n192", "m64n256"})
+  auto add_shapes = [&](const std::smatch& match, const std::vector<const char*>& shapes) {
+    for (const char* shape : shapes)
       names.insert(std::string("__ptx_wgmma_mma_async_sync_aligned_") + shape + match[1].str() +
                    "_" + match[2].str());
+  };
+  all(wgmma, [&](const std::smatch& match) {
+    add_shapes(match, {"m64n64", "m64n128", "m64n192", "m64n256"});
   });
+  all(narrow_wgmma,
+      [&](const std::smatch& match) { add_shapes(match, {"m64n8", "m64n16", "m64n32"}); });
   return names;
 }
 

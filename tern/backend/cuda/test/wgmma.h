@@ -263,6 +263,13 @@ TERN_WGMMAS(k32, s32_s8_s8, 1, true, tern_standin::WidenS8)
 TERN_WGMMAS(k32, s32_u8_u8, 1, true, tern_standin::WidenU8)
 TERN_WGMMAS(k8, f32_tf32_tf32, 4, false, tern_standin::WidenTf32)
 
+#define TERN_NARROW_WGMMAS(steps, types, width, narrow)      \
+  TERN_WGMMA(m64n8##steps, 8, types, width, false, narrow)   \
+  TERN_WGMMA(m64n16##steps, 16, types, width, false, narrow) \
+  TERN_WGMMA(m64n32##steps, 32, types, width, false, narrow)
+TERN_NARROW_WGMMAS(k16, f32_f16_f16, 2, tern_standin::WidenF16)
+TERN_NARROW_WGMMAS(k16, f32_bf16_bf16, 2, tern_standin::WidenBf16)
+
 template <class T = char>
 static inline void __ptx_wgmma_fence_sync_aligned() {
   TERN_NEEDS_SM_90A(sizeof(T), "wgmma.fence");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tern/arith/linear.h"
 #include "tern/target/target.h"
 #include "tern/tir/analysis/conjuncts.h"
 #include "tern/tir/analysis/vector_move.h"
@@ -60,8 +61,39 @@ class CopyMatcher {
     return true;
   }
 
+  // Axes of the block that have one value in the box, as that of the part of K.
+  void FindFixedAxes() {
+    arith::Analyzer inside = analyzer_;
+    for (const ForNode* loop : loops_) inside.BindRange(loop->var, loop->min, loop->extent);
+    for (const BlockIter& iter : block_->iters) {
+      Expr value = inside.Simplify(iter.binding);
+      if (std::none_of(loops_.begin(), loops_.end(),
+                       [&](const ForNode* loop) { return ir::UsesVar(value, loop->var.node()); }))
+        fixed_[iter.var.node()] = value;
+    }
+  }
+  // An index of the tensor: an axis of the block, or one from a place on that is the same for the
+  // whole box.
+  const VarNode* AxisOf(size_t d) {
+    const Expr& index = load_->indices[d];
+    if (const auto* axis = index.As<VarNode>()) return axis;
+    for (const BlockIter& iter : block_->iters) {
+      const VarNode* axis = iter.var.node();
+      auto linear = fixed_.count(axis) ? std::nullopt : arith::AsLinear(index, axis);
+      if (!linear || linear->coefficient != 1) continue;
+      Expr start = ir::Substitute(linear->rest, fixed_);
+      if (std::any_of(block_->iters.begin(), block_->iters.end(),
+                      [&](const BlockIter& other) { return ir::UsesVar(start, other.var.node()); }))
+        continue;
+      start_[d] = start;
+      return axis;
+    }
+    return nullptr;
+  }
+
   // Its axes are those of the block; zeros begin where it ends.
   bool FindTensor() {
+    FindFixedAxes();
     const Buffer& tensor = load_->buffer;
     // Tensor maps are made of whole tensors.
     if (tensor->offset.get() && !ir::IsConst(tensor->offset, 0))
@@ -81,13 +113,15 @@ class CopyMatcher {
                     std::to_string(kStrideBytes) + " bytes");
       copied_.strides[d] = Expr(*given);
       stride = *given * extent.value_or(1);
-      const auto* axis = load_->indices[d].As<VarNode>();
+      const VarNode* axis = AxisOf(d);
       auto is_axis = [&](const BlockIter& iter) { return iter.var.node() == axis; };
       auto iter = std::find_if(block_->iters.begin(), block_->iters.end(), is_axis);
       if (iter == block_->iters.end() || !dimension_.emplace(axis, d).second)
         return Fail("it does not copy along the axes of " + tensor->name);
     }
-    if (dimension_.size() != block_->iters.size()) return Fail("it copies elements more than once");
+    for (const BlockIter& iter : block_->iters)
+      if (!dimension_.count(iter.var.node()) && !(fixed_.count(iter.var.node()) && !start_.empty()))
+        return Fail("it copies elements more than once");
     copied_.shape = tensor->shape;
     copied_.first = ir::BufferLoadNode::Make(
         tensor, std::vector<Expr>(tensor->shape.size(), Expr(int64_t{0})), store_->span);
@@ -96,12 +130,18 @@ class CopyMatcher {
       if (!IsZero(select->false_value)) return Fail("it is filled up with other than zeros");
       for (const Expr& bound : Conjuncts(select->condition)) {
         const auto* less = bound.As<ir::LTNode>();
-        auto axis = less ? dimension_.find(less->a.As<VarNode>()) : dimension_.end();
-        if (axis == dimension_.end() || !analyzer_.CanProve(less->b == tensor->shape[axis->second]))
+        size_t d = 0;
+        while (less && d < load_->indices.size() && !IsIndex(less->a, d)) ++d;
+        if (!less || d == load_->indices.size() || !analyzer_.CanProve(less->b == tensor->shape[d]))
           return Fail("zeros do not begin where " + tensor->name + " ends");
       }
     }
     return true;
+  }
+
+  bool IsIndex(const Expr& expr, size_t d) const {
+    const Expr& index = load_->indices[d];
+    return expr.same(index) || (start_.count(d) && analyzer_.CanProve(expr == index));
   }
 
   // An iteration is an element of it, as many as there are.
@@ -115,6 +155,7 @@ class CopyMatcher {
     extents_.resize(dimension_.size());
     int64_t elements = 1;
     for (const BlockIter& iter : block_->iters) {
+      if (!dimension_.count(iter.var.node())) continue;
       size_t d = dimension_.at(iter.var.node());
       Expr first = analyzer_.Simplify(ir::Substitute(iter.binding, start));
       copied_.at[d] = first;
@@ -155,7 +196,7 @@ class CopyMatcher {
         box.box[columns] = width;
         box.at[rows] = analyzer_.Simplify(box.at[rows] + r);
         box.at[columns] = analyzer_.Simplify(box.at[columns] + c);
-        ir::VarMap element;
+        ir::VarMap element = fixed_;
         for (const auto& [axis, d] : dimension_)
           element[axis] = d == rows      ? box.at[d] + row
                           : d == columns ? box.at[d] + column
@@ -172,6 +213,7 @@ class CopyMatcher {
           }
           place.push_back(index);
         }
+        for (const auto& [d, start] : start_) box.at[d] = analyzer_.Simplify(box.at[d] + start);
         stores.push_back(
             BufferStoreNode::Make(target, place, box.MakeCall(store_->span), store_->span));
       }
@@ -207,7 +249,9 @@ class CopyMatcher {
   const BlockNode* block_ = nullptr;
   const BufferStoreNode* store_ = nullptr;
   const ir::BufferLoadNode* load_ = nullptr;
+  ir::VarMap fixed_;                            // axes of the block, by their value in the box
   std::map<const VarNode*, size_t> dimension_;  // of the tensor, of each axis of the block
+  std::map<size_t, Expr> start_;                // of a dimension, where the axis is 0; else 0
   BulkCopy copied_;
   std::vector<int64_t> extents_;
 };

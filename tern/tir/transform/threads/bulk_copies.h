@@ -23,6 +23,8 @@ bool TakesBulkCopies(const PrimFunc& function);
 //            S[0, ramp(0, 1, 4096)] = bulk_copy(A[0, 0], 2, m, k, k, 1, 64, 64, r, c)
 //            S[1, ramp(0, 1, 4096)] = bulk_copy(A[0, 0], 2, m, k, k, 1, 64, 64, r + 64, c)
 //          } }
+//
+// An index of A may also be an axis and what is the same for the whole box: part * 512 + v1.
 struct BulkCopies {
   Stmt stmt;        // null where a copy is none of a box
   Expr is_aligned;  // the condition that it may run on; null: none
