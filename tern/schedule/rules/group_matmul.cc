@@ -52,10 +52,11 @@ constexpr int64_t kTurns = 2, kMostAccumulators = 128;
 // stages. How many rows are few: of two, the lanes of a fragment are not told apart when it is
 // stored.
 constexpr int64_t kLeastRows = 3, kFewRows = 32;
-// For their cost: bytes that a multiprocessor copies in a cycle; cycles until a tile is stored; and
-// what matrix instructions of single warps reach of the speed of memory, with their start and the
-// second kernel of parts of K.
-constexpr double kBytesOfFewRows = 40, kStoreCycles = 500, kMemoryShareOfWarps = 0.75;
+// For their cost: bytes that a multiprocessor copies in a cycle; and cycles until a tile is stored.
+constexpr double kBytesOfFewRows = 40, kStoreCycles = 500;
+// What matrix instructions of single warps take there: cycles to start, and for the second kernel
+// of parts of K, and what they reach of the speed of memory.
+constexpr double kStartOfWarps = 4500, kMemoryShareOfWarps = 0.67;
 // FMAs of a multiprocessor in a cycle.
 constexpr double kFmaPerCycle = 4096;
 
@@ -513,7 +514,7 @@ std::vector<P> Plans(Schedule* schedule, const BlockInfo& block, const TargetInf
     double least = std::min_element(few.begin(), few.end(),
                                     [](const P& x, const P& y) { return x.cycles < y.cycles; })
                        ->cycles,
-           of_warps = few[0].limit / kMemoryShareOfWarps;
+           of_warps = kStartOfWarps + few[0].limit / kMemoryShareOfWarps;
     if (!want.is_asked() && least > of_warps)
       Refuse("few rows take " + CyclesText(least) + " cycles; instructions of single warps take " +
              CyclesText(of_warps));

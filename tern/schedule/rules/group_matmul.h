@@ -43,7 +43,8 @@
 //   start + max(bytes of a multiprocessor / 40, all bytes / 2400) + 500 for each of its tiles
 //         + a second kernel for parts of K
 //
-// which must not be more than all bytes / 2400 / 0.75, what instructions of single warps reach.
+// which must not be more than 4500 + all bytes / 2400 / 0.67, what instructions of single warps
+// take.
 // Declines floats without `reassociate`, other types, and what else has less than 64 rows, columns
 // or steps: matrix_matmul.h has smaller tiles.
 #ifndef TERN_SCHEDULE_RULES_GROUP_MATMUL_H_
