@@ -25,8 +25,8 @@ function(tern_tests library)
   endif()
 endfunction()
 
-# tern_test_needs(<runtime|compiler> <definition> <value> targets...): gives the library's tests a definition, and has the targets
-# built before the tests run.
+# tern_test_needs(<runtime|compiler> <definition> <value> targets...): gives those of the library's tests that name it a definition,
+# and has the targets built before the tests run.
 function(tern_test_needs library definition value)
   if(TERN_TESTS)
     set_property(GLOBAL APPEND PROPERTY TERN_${library}_TEST_DEFINITIONS "${definition}=\"${value}\"")
@@ -44,8 +44,14 @@ function(tern_test_program library)
   target_compile_options(tern_${library}_test PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(tern_${library}_test PRIVATE tern_${library} GTest::gtest_main)
   target_precompile_headers(tern_${library}_test PRIVATE <gtest/gtest.h> <algorithm> <map> <optional> <set> <string> <vector>)
+  # Paths of this build are for those files alone that name them: ccache knows the others from any build.
   get_property(definitions GLOBAL PROPERTY TERN_${library}_TEST_DEFINITIONS)
-  target_compile_definitions(tern_${library}_test PRIVATE ${definitions})
+  foreach(file IN LISTS files)
+    file(STRINGS ${file} uses REGEX "TERN_TEST_" LIMIT_COUNT 1)
+    if(uses)
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
+    endif()
+  endforeach()
   get_property(needs GLOBAL PROPERTY TERN_${library}_TEST_NEEDS)
   if(needs)
     add_dependencies(tern_${library}_test ${needs})

@@ -104,6 +104,9 @@ Code CodeGenCuda::PrintChoice(const Expr& condition, const Expr& yes, const Expr
 
 std::string CodeGenCuda::ElementBits(const Expr& given) {
   Expr value = tir::InlineLets(given);
+  // Of few bytes: done at once.
+  if (const auto* call = value.As<ir::CallNode>(); call && call->name == tir::intrinsic::kAsyncCopy)
+    value = call->args[0];
   if (const auto* load = value.As<ir::BufferLoadNode>())
     return fmt::format("{}[{}]", NameOf(load->buffer),
                        PlaceOf(load->buffer, PrintConverted(load->indices[0])));
