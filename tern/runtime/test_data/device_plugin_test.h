@@ -129,6 +129,19 @@ TYPED_TEST_P(DevicePluginTest, ThreadsShareAModule) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Also for what another thread is waiting for already.
+TYPED_TEST_P(DevicePluginTest, ThreadsWaitForTheSame) {
+  const int64_t n = 20000;
+  ffi::Function add = this->VectorAdd();
+  Tensor a = this->OnDevice(n, 0), b = this->OnDevice(n, 5), before = this->OnDevice(n, -1),
+         c = this->OnDevice(n, -1);
+  for (int i = 0; i < 20; ++i) this->Add(add, a, b, before, n, 0.5);
+  this->Add(add, a, b, c, n, 0.5);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_EQ(this->ValuesOf(c)[0], 2.5); });
+  for (std::thread& thread : threads) thread.join();
+}
+
 TYPED_TEST_P(DevicePluginTest, CopiesWithOffsets) {
   Tensor a = this->OnDevice(8, 0), b = this->OnDevice(8, 100);
   this->kind().Copy({.src = a->data(),
@@ -301,10 +314,10 @@ TYPED_TEST_P(DevicePluginTest, AForkedChildIsToldAtOnce) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(DevicePluginTest, DescribesItsDevices, RunsAKernelSavesAndLoadsIt,
-                            AModuleRunsOnEachDevice, ThreadsShareAModule, CopiesWithOffsets,
-                            CopiesBetweenDevices, StreamsAndEvents, Graphs, FreedWhileInUse,
-                            ManyLaunches, EmptyLaunchesDoNothing, WhatTheProgramIsNotIsSaid,
-                            AForkedChildIsToldAtOnce);
+                            AModuleRunsOnEachDevice, ThreadsShareAModule, ThreadsWaitForTheSame,
+                            CopiesWithOffsets, CopiesBetweenDevices, StreamsAndEvents, Graphs,
+                            FreedWhileInUse, ManyLaunches, EmptyLaunchesDoNothing,
+                            WhatTheProgramIsNotIsSaid, AForkedChildIsToldAtOnce);
 
 }  // namespace tern::runtime
 

@@ -55,17 +55,25 @@ void Stream::Forget() {
   pending_.erase(std::remove_if(pending_.begin(), pending_.end(), is_done), pending_.end());
 }
 
+// What is waited for stays pending: another thread may have to wait for it too.
 void Stream::Drain() {
   Pool pool;
-  std::vector<Ref> pending;
+  std::vector<Ref> waited;
   {
     std::lock_guard lock(mutex_);
-    pending.swap(pending_);
+    for (const Ref& commands : pending_) waited.push_back(Ref::Retain(commands.get()));
   }
   std::string error;
-  for (const Ref& commands : pending) {
+  for (const Ref& commands : waited) {
     Send<void>(commands.get(), "waitUntilCompleted");
     if (error.empty()) error = ErrorOf(commands.get());
+  }
+  {
+    std::lock_guard lock(mutex_);
+    std::erase_if(pending_, [&](const Ref& commands) {
+      return std::any_of(waited.begin(), waited.end(),
+                         [&](const Ref& one) { return one.get() == commands.get(); });
+    });
   }
   if (!error.empty()) TERN_THROW(RuntimeError) << error;
 }
