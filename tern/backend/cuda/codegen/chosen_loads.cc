@@ -104,7 +104,7 @@ Code CodeGenCuda::PrintChoice(const Expr& condition, const Expr& yes, const Expr
 
 std::string CodeGenCuda::ElementBits(const Expr& given) {
   Expr value = tir::InlineLets(given);
-  // Of few bytes: done at once.
+  // An asynchronous copy of less than 4 bytes is a plain one.
   if (const auto* call = value.As<ir::CallNode>(); call && call->name == tir::intrinsic::kAsyncCopy)
     value = call->args[0];
   if (const auto* load = value.As<ir::BufferLoadNode>())
